@@ -1,1 +1,14 @@
-//! Skeleton.
+//! Talking to models: a neutral conversation, the port of a provider, streaming, errors in words, and the catalogue of
+//! who can be asked. This room knows HTTP and the wire formats; it knows no tool by name, no file and no editor.
+
+mod catalogue;
+mod conversation;
+mod error;
+mod provider;
+mod secret;
+
+pub use catalogue::{Api, Catalogue, Cost, ModelConfig, ModelInfo, ProviderConfig, QUICKFIX};
+pub use conversation::{Block, Message, Request, Role, ToolCall, ToolSpec};
+pub use error::ModelError;
+pub use provider::{EventStream, Provider, Stop, StreamEvent, Usage};
+pub use secret::Secret;

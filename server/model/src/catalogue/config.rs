@@ -1,0 +1,103 @@
+//! `[providers.*]` of the configuration, as this room reads it. Unset and empty are told apart, so that what a user sets lies over what is built in.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Secret, Usage};
+
+/// The wire format that a provider speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Api {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Responses.
+    OpenaiResponses,
+    /// OpenAI's Chat Completions, which most others speak too.
+    OpenaiChat,
+}
+
+impl Api {
+    /// Its name in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenaiResponses => "openai-responses",
+            Self::OpenaiChat => "openai-chat",
+        }
+    }
+}
+
+/// One `[providers.NAME]` table.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ProviderConfig {
+    /// The wire format; `openai-chat` for a provider that is not built in.
+    pub api: Option<Api>,
+    /// Where it is: anthropic without `/v1`, the others with it.
+    pub base_url: Option<String>,
+    /// The environment variable that holds its key.
+    pub api_key_env: Option<String>,
+    /// A command whose first line of output is its key.
+    pub api_key_command: Option<Vec<String>>,
+    /// Further headers of every request. They may hold keys, so they are never shown.
+    pub headers: BTreeMap<String, Secret>,
+    /// What is known of its models, over what is built in.
+    pub models: BTreeMap<String, ModelConfig>,
+}
+
+/// One `[providers.NAME.models.MODEL]` table: what is known of a model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelConfig {
+    /// Its context, in tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<u32>,
+    /// The most tokens of one answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u32>,
+    /// Its prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+}
+
+impl ModelConfig {
+    /// These facts, and where they say nothing, those of `under`.
+    #[must_use]
+    pub fn over(self, under: Self) -> Self {
+        Self {
+            context: self.context.or(under.context),
+            max_output: self.max_output.or(under.max_output),
+            cost: self.cost.or(under.cost),
+        }
+    }
+}
+
+/// Prices in USD per million tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cost {
+    /// Input at the full price.
+    pub input: f64,
+    /// Output.
+    pub output: f64,
+    /// Input read from the cache; unset means the full price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    /// Input written to the cache; unset means the full price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
+}
+
+impl Cost {
+    /// What that usage costs, in USD.
+    #[allow(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+    pub fn of(&self, usage: &Usage) -> f64 {
+        let tokens = |count: u64, price: f64| count as f64 * price / 1e6;
+        tokens(usage.input, self.input)
+            + tokens(usage.output, self.output)
+            + tokens(usage.cache_read, self.cache_read.unwrap_or(self.input))
+            + tokens(usage.cache_write, self.cache_write.unwrap_or(self.input))
+    }
+}
