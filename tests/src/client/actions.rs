@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::editor::{Editor, RpcError};
+use super::editor::Editor;
 use super::text::Range;
+use super::waits::RpcError;
 
 /// What a code-action request holds beside the range.
 #[derive(Clone, Copy, Debug, Default)]

@@ -27,15 +27,15 @@ pub enum From {
 }
 
 /// All messages so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Log {
     entries: Vec<(From, Value)>,
     file: Option<File>,
 }
 
 impl Log {
-    /// An empty log; `name` goes into the file's name.
-    pub fn new(name: &str) -> Self {
+    /// An empty log that is written to the folder of the logs, if there is one; `name` goes into the file's name.
+    pub fn kept(name: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let file = std::env::var_os(FOLDER).map(PathBuf::from).map(|folder| {
             let thread = std::thread::current();

@@ -32,14 +32,16 @@ mod progress;
 mod selftest;
 mod state;
 mod text;
+mod waits;
 mod ways;
 mod wire;
 
 pub use actions::{Asking, titled};
 pub use document::{Spot, after, before, over};
-pub use editor::{Editor, RpcError};
+pub use editor::Editor;
 pub use process::{Setup, binary, gone, profile, tree};
 pub use progress::Run;
 pub use state::{Canned, Moment};
 pub use text::{Encoding, Position, Range};
+pub use waits::RpcError;
 pub use ways::{Echo, Stale, Sync, Ways};
