@@ -40,12 +40,18 @@ pub struct Message {
 impl Message {
     /// A message of the person with one text.
     pub fn user(text: impl Into<String>) -> Self {
-        Self { role: Role::User, blocks: vec![Block::text(text)] }
+        Self {
+            role: Role::User,
+            blocks: vec![Block::text(text)],
+        }
     }
 
     /// A message of the model with one text.
     pub fn assistant(text: impl Into<String>) -> Self {
-        Self { role: Role::Assistant, blocks: vec![Block::text(text)] }
+        Self {
+            role: Role::Assistant,
+            blocks: vec![Block::text(text)],
+        }
     }
 }
 

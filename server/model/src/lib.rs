@@ -1,11 +1,25 @@
 //! Talking to models: a neutral conversation, the port of a provider, streaming, errors in words, and the catalogue of
 //! who can be asked. This room knows HTTP and the wire formats; it knows no tool by name, no file and no editor.
 
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, reason = "a test that can't go on fails")
+)]
+
+mod asked;
 mod catalogue;
 mod conversation;
+mod endpoint;
 mod error;
+mod http;
+mod key;
+mod openai_chat;
+mod pairing;
 mod provider;
+mod retry_after;
 mod secret;
+mod sse;
+mod stream;
 
 pub use catalogue::{Api, Catalogue, Cost, ModelConfig, ModelInfo, ProviderConfig, QUICKFIX};
 pub use conversation::{Block, Message, Request, Role, ToolCall, ToolSpec};

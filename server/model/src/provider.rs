@@ -26,7 +26,11 @@ pub trait Provider: Send + Sync {
     }
 
     /// Sends the request and gives its answer as it comes. Cancelling ends the wait, or the stream, with [`ModelError::Cancelled`] and closes the connection at once.
-    async fn stream(&self, request: &Request, cancel: &CancellationToken) -> Result<EventStream, ModelError>;
+    async fn stream(
+        &self,
+        request: &Request,
+        cancel: &CancellationToken,
+    ) -> Result<EventStream, ModelError>;
 }
 
 /// One step of an answer.

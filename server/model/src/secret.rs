@@ -1,4 +1,4 @@
-//! A text that is never shown: keys and the headers that may hold them.
+//! A text that is never shown: keys, and the headers that may hold them.
 
 use std::fmt;
 
@@ -30,5 +30,23 @@ impl fmt::Debug for Secret {
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("…")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_nothing() {
+        let secret = Secret::new("sk-live-1234");
+        for shown in [
+            format!("{secret}"),
+            format!("{secret:?}"),
+            format!("{:#?}", Some(&secret)),
+            format!("{secret:>40}"),
+        ] {
+            assert!(!shown.contains("sk") && !shown.contains("1234"), "{shown}");
+        }
     }
 }

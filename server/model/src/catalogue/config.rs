@@ -92,7 +92,10 @@ pub struct Cost {
 
 impl Cost {
     /// What that usage costs, in USD.
-    #[allow(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "token counts are far below 2^52"
+    )]
     pub fn of(&self, usage: &Usage) -> f64 {
         let tokens = |count: u64, price: f64| count as f64 * price / 1e6;
         tokens(usage.input, self.input)

@@ -1,16 +1,31 @@
-//! Which models there are: the providers that are built in, those that the user's configuration adds or changes, and what is known of their models.
+//! Which models there are: the providers that are built in, those that the user's configuration adds or changes, and what
+//! is known of their models. Nothing is asked of a server here, and no command is run.
 
+mod builtin;
 mod config;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-pub use config::{Api, Cost, ModelConfig, ProviderConfig};
+use reqwest::Url;
 
-use crate::{ModelError, Provider};
+use self::builtin::Builtin;
+pub use self::config::{Api, Cost, ModelConfig, ProviderConfig};
+use crate::endpoint::Endpoint;
+use crate::http::is_loopback;
+use crate::key::{Key, Source};
+use crate::openai_chat::OpenAiChat;
+use crate::{ModelError, Provider, Secret};
 
-/// The model that needs no key and no network; it lives with the agent, here is only its name.
+/// The model that needs no key and no network. It lives with the agent; here is only its name.
 pub const QUICKFIX: &str = "builtin/quickfix";
+
+/// How long a provider may say nothing, unless told otherwise.
+const IDLE: Duration = Duration::from_secs(120);
+
+/// Reads the environment.
+type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// A model that could be chosen.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -25,28 +40,356 @@ pub struct ModelInfo {
 }
 
 /// The providers and their models.
+#[derive(Clone)]
 pub struct Catalogue {
-    providers: BTreeMap<String, ProviderConfig>,
+    user: BTreeMap<String, ProviderConfig>,
+    environment: Environment,
+    idle: Duration,
 }
 
 impl Catalogue {
-    /// The built-in providers with the user's `[providers.*]` over them.
+    /// The built-in providers with the user's `[providers.*]` over them, and the environment over both.
     pub fn new(user: BTreeMap<String, ProviderConfig>) -> Self {
-        Self { providers: user }
+        Self::with_environment(user, |name| std::env::var(name).ok())
     }
 
-    /// The model of that name, ready to be asked.
-    pub fn resolve(&self, _model: &str) -> Result<Arc<dyn Provider>, ModelError> {
-        Err(ModelError::Stream(format!("{}", self.providers.len())))
+    /// The same, with another environment than the process's own.
+    pub fn with_environment(
+        user: BTreeMap<String, ProviderConfig>,
+        environment: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            user,
+            environment: Arc::new(environment),
+            idle: IDLE,
+        }
     }
 
-    /// All models that are known, available or not.
+    /// Sets how long a provider may say nothing before a request is given up.
+    #[must_use]
+    pub fn idle_timeout(mut self, idle: Duration) -> Self {
+        self.idle = idle;
+        self
+    }
+
+    /// The model of that name (`provider/model`; the model's name may have slashes of its own), ready to be asked.
+    pub fn resolve(&self, model: &str) -> Result<Arc<dyn Provider>, ModelError> {
+        let Some((provider, name)) = model
+            .split_once('/')
+            .filter(|(provider, name)| !provider.is_empty() && !name.is_empty())
+        else {
+            return Err(self.bad_name(model));
+        };
+        let entry = self.entry(provider).ok_or_else(|| self.unknown(provider))?;
+        if entry.api() != Api::OpenaiChat {
+            return Err(entry.not_built());
+        }
+        let endpoint = entry.endpoint(self)?;
+        if *endpoint.key.source() == Source::Missing {
+            return Err(endpoint.key.missing());
+        }
+        let user = entry
+            .user
+            .and_then(|user| user.models.get(name))
+            .copied()
+            .unwrap_or_default();
+        let known = builtin::models(provider)
+            .and_then(|models| models.get(name))
+            .copied()
+            .unwrap_or_default();
+        Ok(Arc::new(OpenAiChat {
+            id: model.to_owned(),
+            model: name.to_owned(),
+            facts: user.over(known),
+            max_output: user.max_output,
+            endpoint: Arc::new(endpoint),
+        }))
+    }
+
+    /// All models that are known by name, those that can be asked first.
     pub fn models(&self) -> Vec<ModelInfo> {
-        Vec::new()
+        let mut models: Vec<_> = self
+            .providers()
+            .iter()
+            .flat_map(|entry| self.models_of(entry))
+            .collect();
+        models.push(ModelInfo {
+            id: QUICKFIX.to_owned(),
+            available: true,
+            why: None,
+        });
+        models.sort_by_key(|model| !model.available);
+        models
     }
 
-    /// The model to use when none was chosen.
+    /// The model to use when none was chosen: of the first provider whose key is set and that can be spoken to, else [`QUICKFIX`].
     pub fn default_model(&self) -> String {
-        QUICKFIX.to_owned()
+        // Whether a server that needs no key is there can't be seen from here.
+        let able = |entry: &Entry| {
+            entry.api() == Api::OpenaiChat
+                && matches!(entry.key_source(self), Source::Set(_) | Source::Command(_))
+        };
+        let chosen = self
+            .builtin_providers()
+            .find(able)
+            .and_then(|entry| entry.builtin);
+        chosen.map_or_else(
+            || QUICKFIX.to_owned(),
+            |builtin| format!("{}/{}", builtin.name, builtin.default_model),
+        )
+    }
+
+    /// Every provider: the built-in ones in their order, then the user's own.
+    fn providers(&self) -> Vec<Entry<'_>> {
+        let added = self
+            .user
+            .iter()
+            .filter(|(name, _)| find_builtin(name).is_none());
+        let added = added.map(|(name, user)| Entry {
+            name,
+            builtin: None,
+            user: Some(user),
+        });
+        self.builtin_providers().chain(added).collect()
+    }
+
+    fn builtin_providers(&self) -> impl Iterator<Item = Entry<'_>> {
+        let entry = |builtin: &'static Builtin| Entry {
+            name: builtin.name,
+            builtin: Some(builtin),
+            user: self.user.get(builtin.name),
+        };
+        builtin::PROVIDERS.iter().map(entry)
+    }
+
+    fn entry<'a>(&'a self, name: &'a str) -> Option<Entry<'a>> {
+        let (builtin, user) = (find_builtin(name), self.user.get(name));
+        (builtin.is_some() || user.is_some()).then_some(Entry {
+            name,
+            builtin,
+            user,
+        })
+    }
+
+    fn models_of(&self, entry: &Entry) -> Vec<ModelInfo> {
+        let problem = match entry.api() {
+            Api::OpenaiChat => match entry.endpoint(self) {
+                Ok(endpoint) if *endpoint.key.source() == Source::Missing => {
+                    Some(endpoint.key.missing())
+                }
+                Ok(_) => None,
+                Err(error) => Some(error),
+            },
+            _ => Some(entry.not_built()),
+        };
+        let mut models = BTreeMap::new();
+        for name in builtin::models(entry.name)
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+        {
+            // Without a key to tell, only the user knows what such a server has.
+            let unsure = entry
+                .builtin
+                .is_some_and(|builtin| builtin.key_env.is_none());
+            models.insert(
+                name,
+                unsure.then(|| {
+                    format!("needs Ollama to run here and to have it: `ollama pull {name}`")
+                }),
+            );
+        }
+        models.extend(
+            entry
+                .user
+                .into_iter()
+                .flat_map(|user| user.models.keys())
+                .map(|name| (name, None)),
+        );
+        let info = |(name, unsure): (&String, Option<String>)| {
+            let why = problem.as_ref().map(ToString::to_string).or(unsure);
+            ModelInfo {
+                id: format!("{}/{name}", entry.name),
+                available: why.is_none(),
+                why,
+            }
+        };
+        models.into_iter().map(info).collect()
+    }
+
+    fn bad_name(&self, given: &str) -> ModelError {
+        let bare = given.trim_matches('/');
+        let example = match (find_builtin(bare), builtin::provider_of(bare)) {
+            (Some(builtin), _) => format!("{bare}/{}", builtin.default_model),
+            (None, Some(provider)) => format!("{provider}/{bare}"),
+            (None, None) => match self
+                .user
+                .get(bare)
+                .and_then(|user| user.models.keys().next())
+            {
+                Some(model) => format!("{bare}/{model}"),
+                None => "openai/gpt-5".to_owned(),
+            },
+        };
+        ModelError::BadName {
+            given: given.to_owned(),
+            example,
+        }
+    }
+
+    fn unknown(&self, name: &str) -> ModelError {
+        let mut known: Vec<_> = self
+            .providers()
+            .iter()
+            .map(|entry| entry.name.to_owned())
+            .collect();
+        known.sort_by_key(|known| strsim::damerau_levenshtein(known, name));
+        ModelError::UnknownProvider {
+            name: name.to_owned(),
+            known,
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        (self.environment)(name)
+            .map(|value| value.trim().to_owned())
+            .filter(|value| !value.is_empty())
     }
 }
+
+fn find_builtin(name: &str) -> Option<&'static Builtin> {
+    builtin::PROVIDERS
+        .iter()
+        .find(|builtin| builtin.name == name)
+}
+
+/// One provider: what is built in, and what the user says over it.
+struct Entry<'a> {
+    name: &'a str,
+    builtin: Option<&'static Builtin>,
+    user: Option<&'a ProviderConfig>,
+}
+
+impl Entry<'_> {
+    fn api(&self) -> Api {
+        let user = self.user.and_then(|user| user.api);
+        user.or(self.builtin.map(|builtin| builtin.api))
+            .unwrap_or(Api::OpenaiChat)
+    }
+
+    fn endpoint(&self, catalogue: &Catalogue) -> Result<Endpoint, ModelError> {
+        let base = self.base(catalogue)?;
+        let source = match self.key_source(catalogue) {
+            // A server on this machine seldom wants a key; if it does, it will say so.
+            Source::Missing if is_loopback(&base) => Source::Unneeded,
+            source => source,
+        };
+        Ok(Endpoint {
+            provider: self.name.to_owned(),
+            base,
+            key: Key::new(self.name, self.key_env().map(str::to_owned), source),
+            headers: self
+                .user
+                .map(|user| user.headers.clone())
+                .unwrap_or_default(),
+            idle: catalogue.idle,
+        })
+    }
+
+    fn base(&self, catalogue: &Catalogue) -> Result<Url, ModelError> {
+        let variable = self.builtin.and_then(|builtin| builtin.base_url_env);
+        let from_variable = variable.and_then(|name| catalogue.variable(name));
+        let place = if from_variable.is_some() {
+            variable.unwrap_or_default()
+        } else {
+            "base_url"
+        };
+        let text = from_variable
+            .or_else(|| self.user.and_then(|user| user.base_url.clone()))
+            .or_else(|| self.builtin.map(|builtin| builtin.base_url.to_owned()));
+        let wrong = |reason: String| ModelError::Config {
+            provider: self.name.to_owned(),
+            key: place.to_owned(),
+            reason,
+        };
+        let Some(text) = text else {
+            return Err(wrong(
+                "is missing: where is this provider? For instance http://localhost:8080/v1"
+                    .to_owned(),
+            ));
+        };
+        // Never the text itself: it may hold a password.
+        let mut url: Url = text
+            .trim()
+            .parse()
+            .map_err(|error| wrong(format!("is no address: {error}")))?;
+        if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+            return Err(wrong(
+                "must begin with http:// or https:// and name a host".to_owned(),
+            ));
+        }
+        // Anthropic's address is written without /v1, and its Chat Completions are under it.
+        if self
+            .builtin
+            .is_some_and(|builtin| builtin.api == Api::Anthropic)
+            && self.api() != Api::Anthropic
+            && !url.path().trim_end_matches('/').ends_with("/v1")
+            && let Ok(mut segments) = url.path_segments_mut()
+        {
+            segments.pop_if_empty().push("v1");
+        }
+        Ok(url)
+    }
+
+    fn key_env(&self) -> Option<&str> {
+        self.user
+            .and_then(|user| user.api_key_env.as_deref())
+            .or(self.builtin.and_then(|builtin| builtin.key_env))
+    }
+
+    /// What the user names comes before what is built in.
+    fn key_source(&self, catalogue: &Catalogue) -> Source {
+        let set = |name: &str| {
+            catalogue
+                .variable(name)
+                .map(|value| Source::Set(Secret::new(value)))
+        };
+        let named = self.user.and_then(|user| user.api_key_env.as_deref());
+        let command = self.user.and_then(|user| user.api_key_command.clone());
+        let builtin = self.builtin.and_then(|builtin| builtin.key_env);
+        let brings_own = self.user.is_some_and(|user| {
+            user.headers.keys().any(|name| {
+                ["authorization", "api-key", "x-api-key"]
+                    .iter()
+                    .any(|key| name.eq_ignore_ascii_case(key))
+            })
+        });
+        named
+            .and_then(set)
+            .or_else(|| command.map(Source::Command))
+            .or_else(|| builtin.filter(|_| named.is_none()).and_then(set))
+            .unwrap_or(if self.key_env().is_some() && !brings_own {
+                Source::Missing
+            } else {
+                Source::Unneeded
+            })
+    }
+
+    fn not_built(&self) -> ModelError {
+        let instead = match self.name {
+            "anthropic" => {
+                "Use openrouter/anthropic/claude-sonnet-4.5 with OPENROUTER_API_KEY, or set api = \"openai-chat\" in \
+                 [providers.anthropic], which Anthropic answers too"
+            }
+            "openai" => "Set api = \"openai-chat\" in [providers.openai], which OpenAI answers too",
+            _ => "If the provider answers Chat Completions too, set its api to \"openai-chat\"",
+        };
+        ModelError::NotBuilt {
+            provider: self.name.to_owned(),
+            api: self.api().as_str(),
+            instead: instead.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,461 @@
+//! What was asked of whom, to put into words what went wrong. All that a server says passes through here on its way to a
+//! person, so that keys are struck out in one place.
+
+use std::error::Error;
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{HeaderMap, LOCATION};
+use reqwest::{StatusCode, Url};
+use serde_json::Value;
+
+use crate::retry_after::retry_after;
+use crate::{ModelError, Secret, http};
+
+/// The most of a server's words that a person is shown.
+const SHOWN: usize = 600;
+
+/// One request, without what it said.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) provider: String,
+    pub(crate) model: String,
+    pub(crate) url: Url,
+    /// Where the key came from.
+    pub(crate) key: String,
+    /// What must never be shown: the key, and the values of configured headers.
+    pub(crate) secrets: Vec<Secret>,
+}
+
+impl Asked {
+    /// The address without user, password and query.
+    pub(crate) fn address(&self) -> String {
+        let mut url = self.url.clone();
+        // Neither can fail for a URL that has a host.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url.set_query(None);
+        url.into()
+    }
+
+    /// A server's words: on one line, not too long, without keys.
+    pub(crate) fn quote(&self, text: &str) -> String {
+        let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for secret in self
+            .secrets
+            .iter()
+            .map(Secret::reveal)
+            .filter(|secret| secret.len() >= 4)
+        {
+            text = text.replace(secret, "[key]");
+        }
+        if let Some((end, _)) = text.char_indices().nth(SHOWN) {
+            text.truncate(end);
+            text.push('…');
+        }
+        // We end the sentence ourselves.
+        text.trim_end_matches('.').to_owned()
+    }
+
+    /// An answer whose status says that it is none.
+    pub(crate) fn refused(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> ModelError {
+        let text = String::from_utf8_lossy(body);
+        if text.trim_start().starts_with('<') {
+            return self.web_page(status.as_u16(), &text);
+        }
+        let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+        let message = match words(&body) {
+            Some(message) => message.to_owned(),
+            None if status.is_redirection() => {
+                let to = headers
+                    .get(LOCATION)
+                    .and_then(|to| to.to_str().ok())
+                    .unwrap_or("nowhere");
+                format!("it redirects to {to}; if that is right, set base_url to it")
+            }
+            None if text.trim().is_empty() => status
+                .canonical_reason()
+                .unwrap_or("no reason given")
+                .to_owned(),
+            None => text.into_owned(),
+        };
+        self.explain(
+            status.as_u16(),
+            &message,
+            codes(&body),
+            retry_after(headers, SystemTime::now()),
+        )
+    }
+
+    /// An error that came as an event, or as the body of an answer with a status that promised better.
+    pub(crate) fn failed(&self, error: &Value) -> ModelError {
+        let message = words(error).unwrap_or("it gave no reason");
+        let codes = codes(error);
+        match status_of(&codes) {
+            Some(status) => self.explain(status, message, codes, None),
+            None if is_overflow(message, &codes) => self.explain(400, message, codes, None),
+            None => ModelError::Stream(format!(
+                "{} failed in the middle of its answer: {}",
+                self.provider,
+                self.quote(message)
+            )),
+        }
+    }
+
+    /// A web page where an answer should be.
+    pub(crate) fn web_page(&self, status: u16, page: &str) -> ModelError {
+        // ASCII only, so that the offsets hold in the page as well.
+        let lower = page.to_ascii_lowercase();
+        let title = lower.find("<title").and_then(|start| {
+            let from = start + lower[start..].find('>')? + 1;
+            let to = from + lower[from..].find("</title")?;
+            Some(self.quote(&page[from..to]))
+        });
+        ModelError::Html {
+            url: self.address(),
+            status,
+            title: title.filter(|title| !title.is_empty()),
+        }
+    }
+
+    /// What lies behind a failed connection.
+    pub(crate) fn reason(&self, error: &reqwest::Error) -> String {
+        let mut inner: &dyn Error = error;
+        while let Some(source) = inner.source() {
+            inner = source;
+        }
+        self.quote(&inner.to_string())
+    }
+
+    /// A request that got no answer.
+    pub(crate) fn unreachable(&self, error: &reqwest::Error) -> ModelError {
+        let reason = self.reason(error);
+        if error.is_request() && !error.is_connect() && !error.is_timeout() {
+            return ModelError::Stream(format!(
+                "{} closed the connection before it answered ({reason})",
+                self.provider
+            ));
+        }
+        let reason = if error.is_timeout() {
+            format!("no connection within {} s", http::CONNECT_TIMEOUT.as_secs())
+        } else {
+            reason
+        };
+        let hint = if reason.contains("certificate") {
+            "If a proxy looks into TLS here, its CA must be among the system's roots".to_owned()
+        } else if self.provider == "ollama" && http::is_loopback(&self.url) {
+            "Is Ollama running? Start it with `ollama serve`".to_owned()
+        } else if http::is_loopback(&self.url) {
+            format!(
+                "Is the server running? Its address is base_url in [providers.{}]",
+                self.provider
+            )
+        } else {
+            format!(
+                "Check the network, the proxy variables, and base_url in [providers.{}]",
+                self.provider
+            )
+        };
+        ModelError::Unreachable {
+            url: self.address(),
+            reason,
+            hint,
+        }
+    }
+
+    fn explain(
+        &self,
+        status: u16,
+        message: &str,
+        codes: Vec<String>,
+        retry_after: Option<Duration>,
+    ) -> ModelError {
+        let (provider, model, message) = (self.provider.clone(), self.model.clone(), message);
+        if status == 413 || (matches!(status, 400 | 422 | 500) && is_overflow(message, &codes)) {
+            return ModelError::TooLong {
+                model,
+                message: self.quote(message),
+            };
+        }
+        let message = self.quote(message);
+        match status {
+            401 | 403 => ModelError::Denied {
+                provider,
+                status,
+                message,
+                key: self.key.clone(),
+            },
+            404 => ModelError::NotFound {
+                provider,
+                model,
+                url: self.address(),
+                message,
+            },
+            _ => ModelError::Status {
+                provider,
+                status,
+                message,
+                retry_after,
+            },
+        }
+    }
+}
+
+/// The words of an error, wherever a dialect puts them: `{error: {message}}`, `{error: "…"}`, `{message}`, `{detail}`, `[{…}]`.
+fn words(body: &Value) -> Option<&str> {
+    let body = body.get(0).unwrap_or(body);
+    let error = body
+        .get("error")
+        .filter(|error| !error.is_null())
+        .unwrap_or(body);
+    // OpenRouter wraps what the provider behind it said.
+    let raw = error
+        .pointer("/metadata/raw")
+        .and_then(Value::as_str)
+        .filter(|raw| !raw.is_empty());
+    let direct = ["message", "detail", "error"]
+        .iter()
+        .find_map(|key| error.get(key)?.as_str());
+    raw.or(direct)
+        .or_else(|| error.as_str())
+        .filter(|text| !text.trim().is_empty())
+}
+
+/// Everything in an error that names its kind.
+fn codes(body: &Value) -> Vec<String> {
+    let body = body.get(0).unwrap_or(body);
+    let error = body
+        .get("error")
+        .filter(|error| error.is_object())
+        .unwrap_or(body);
+    let code = |key| match error.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    ["code", "status", "type"]
+        .into_iter()
+        .filter_map(code)
+        .collect()
+}
+
+fn status_of(codes: &[String]) -> Option<u16> {
+    codes.iter().find_map(|code| match code.as_str() {
+        "invalid_api_key" | "authentication_error" => Some(401),
+        "permission_error" => Some(403),
+        "model_not_found" | "not_found_error" => Some(404),
+        "rate_limit_exceeded"
+        | "rate_limit_error"
+        | "insufficient_quota"
+        | "RESOURCE_EXHAUSTED" => Some(429),
+        "invalid_request_error" => Some(400),
+        "server_error" | "api_error" | "internal_server_error" => Some(500),
+        "overloaded_error" => Some(529),
+        number => number
+            .parse()
+            .ok()
+            .filter(|status| (400..600).contains(status)),
+    })
+}
+
+fn is_overflow(message: &str, codes: &[String]) -> bool {
+    let message = message.to_lowercase();
+    let says = |words: &str| message.contains(words);
+    codes.iter().any(|code| {
+        matches!(
+            code.as_str(),
+            "context_length_exceeded" | "exceed_context_size_error"
+        )
+    }) || [
+        "context length",
+        "context window",
+        "context size",
+        "maximum context",
+        "prompt is too long",
+        "input is too long",
+        "too many tokens",
+    ]
+    .iter()
+    .any(|words| says(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn asked() -> Asked {
+        Asked {
+            provider: "openai".into(),
+            model: "gpt-5".into(),
+            url: "https://user:pass@host.example/v1/chat/completions?key=abc"
+                .parse()
+                .unwrap(),
+            key: "the key in OPENAI_API_KEY".into(),
+            secrets: vec![Secret::new("sk-secret-123")],
+        }
+    }
+
+    fn refused(status: u16, body: &str) -> ModelError {
+        asked().refused(
+            StatusCode::from_u16(status).unwrap(),
+            &HeaderMap::new(),
+            body.as_bytes(),
+        )
+    }
+
+    #[test]
+    fn each_refusal_says_what_to_do() {
+        for (status, body, wanted) in [
+            (
+                401,
+                r#"{"error":{"message":"Incorrect API key provided: sk-secret-123.","code":"invalid_api_key"}}"#,
+                "openai refused access (401): Incorrect API key provided: [key]. Check the key in OPENAI_API_KEY",
+            ),
+            (
+                403,
+                r#"{"message":"no"}"#,
+                "openai refused access (403): no. Check the key in OPENAI_API_KEY",
+            ),
+            (
+                404,
+                r#"{"error":{"message":"The model `gpt-5` does not exist"}}"#,
+                "openai does not know the model “gpt-5” (404): The model `gpt-5` does not exist. Check the model's name, and that \
+                 base_url is right: https://host.example/v1/chat/completions was asked",
+            ),
+            (
+                404,
+                "404 page not found",
+                "openai does not know the model “gpt-5” (404): 404 page not found. Check",
+            ),
+            (
+                413,
+                "",
+                "the conversation is too long for gpt-5: Payload Too Large. Start a new session",
+            ),
+            (
+                400,
+                r#"{"error":{"message":"This model's maximum context length is 8192 tokens","code":"context_length_exceeded"}}"#,
+                "the conversation is too long for gpt-5: This model's maximum context length is 8192 tokens. Start",
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"request (9000 tokens) exceeds the available context size (4096 tokens)","type":"exceed_context_size_error"}}"#,
+                "the conversation is too long for gpt-5: request (9000 tokens)",
+            ),
+            (
+                400,
+                r#"{"error":"bad tool"}"#,
+                "openai refused the request (400): bad tool",
+            ),
+            (
+                422,
+                r#"[{"error":{"message":"bad","code":422}}]"#,
+                "openai refused the request (422): bad",
+            ),
+            (
+                500,
+                r#"{"detail":"oops"}"#,
+                "openai failed (500): oops. Try again later",
+            ),
+            (
+                503,
+                "\n",
+                "openai is overloaded or down (503): Service Unavailable. Try again later",
+            ),
+            (
+                529,
+                r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                "openai is overloaded or down (529): Overloaded",
+            ),
+            (
+                502,
+                "<html><head><TITLE>Bad\n gateway</TITLE>",
+                "https://host.example/v1/chat/completions answered with a web page (502, “Bad gateway”)",
+            ),
+            (
+                407,
+                "<p>log in",
+                "https://host.example/v1/chat/completions answered with a web page (407)",
+            ),
+        ] {
+            let said = refused(status, body).to_string();
+            assert!(
+                said.starts_with(wanted),
+                "{status} {body}\n  said   {said}\n  wanted {wanted}"
+            );
+            for secret in ["sk-secret", "pass@", "key=abc"] {
+                assert!(!said.contains(secret), "{said}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_redirect_is_told_not_followed() {
+        let headers =
+            HeaderMap::from_iter([(LOCATION, "https://other.example/v1".parse().unwrap())]);
+        let said = asked()
+            .refused(StatusCode::PERMANENT_REDIRECT, &headers, b"")
+            .to_string();
+        assert!(
+            said.contains("redirects to https://other.example/v1"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn an_error_inside_an_answer_is_sorted_by_its_code() {
+        let failed = |error: Value| asked().failed(&error);
+        let status = |error: Value| match failed(error) {
+            ModelError::Status { status, .. } | ModelError::Denied { status, .. } => status,
+            ModelError::NotFound { .. } => 404,
+            ModelError::TooLong { .. } => 413,
+            ModelError::Stream(_) => 200,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            status(json!({"error": {"message": "slow down", "code": 429}})),
+            429
+        );
+        assert_eq!(
+            status(json!({"error": {"message": "slow down", "code": "rate_limit_exceeded"}})),
+            429
+        );
+        assert_eq!(
+            status(json!({"error": {"message": "x", "type": "overloaded_error"}})),
+            529
+        );
+        assert_eq!(
+            status(json!({"error": {"message": "x", "code": "502"}})),
+            502
+        );
+        assert_eq!(
+            status(json!({"error": {"message": "x", "code": "invalid_api_key"}})),
+            401
+        );
+        assert_eq!(
+            status(json!({"object": "error", "message": "the prompt is too long", "code": 400})),
+            413
+        );
+        assert_eq!(
+            status(json!({"error": {"message": "context size exceeded"}})),
+            413
+        );
+        assert_eq!(status(json!({"error": "upstream died"})), 200);
+        assert_eq!(
+            failed(json!({"error": {"message": "Provider returned error", "metadata": {"raw": "quota of sk-secret-123 used up"}}})).to_string(),
+            "openai failed in the middle of its answer: quota of [key] used up"
+        );
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let quoted = asked().quote(&"ü".repeat(2000));
+        assert_eq!(quoted.chars().count(), SHOWN + 1);
+    }
+}

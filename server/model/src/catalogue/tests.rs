@@ -1,0 +1,359 @@
+use super::*;
+
+fn catalogue(config: &str, environment: &[(&'static str, &'static str)]) -> Catalogue {
+    let user = toml::from_str(config).unwrap();
+    let environment: BTreeMap<_, _> = environment.iter().copied().collect();
+    Catalogue::with_environment(user, move |name| {
+        environment.get(name).map(|&value| value.to_owned())
+    })
+}
+
+const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "sk-openai");
+const ANTHROPIC: (&str, &str) = ("ANTHROPIC_API_KEY", "sk-anthropic");
+const OPENROUTER: (&str, &str) = ("OPENROUTER_API_KEY", "sk-router");
+
+#[test]
+fn the_default_is_the_first_that_has_a_key_and_can_be_spoken_to() {
+    let check = |config: &str, environment: &[(&'static str, &'static str)], wanted: &str| {
+        assert_eq!(
+            catalogue(config, environment).default_model(),
+            wanted,
+            "{config} {environment:?}"
+        );
+    };
+    check("", &[], QUICKFIX);
+    check("", &[ANTHROPIC], QUICKFIX);
+    check("", &[OPENAI, OPENROUTER], "openai/gpt-5");
+    check(
+        "",
+        &[("OPENAI_API_KEY", "  "), OPENROUTER],
+        "openrouter/anthropic/claude-sonnet-4.5",
+    );
+    check(
+        "",
+        &[ANTHROPIC, OPENROUTER],
+        "openrouter/anthropic/claude-sonnet-4.5",
+    );
+    check(
+        "anthropic.api = 'openai-chat'",
+        &[ANTHROPIC, OPENAI],
+        "anthropic/claude-sonnet-4-5",
+    );
+    check("openai.api = 'openai-responses'", &[OPENAI], QUICKFIX);
+    check("openai.api_key_command = ['pass']", &[], "openai/gpt-5");
+    check("openai.api_key_env = 'MY_KEY'", &[OPENAI], QUICKFIX);
+    check(
+        "openai.api_key_env = 'MY_KEY'",
+        &[("MY_KEY", "x")],
+        "openai/gpt-5",
+    );
+    check(
+        "",
+        &[("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")],
+        QUICKFIX,
+    );
+}
+
+#[test]
+fn a_name_resolves_to_its_provider_and_facts() {
+    let local = "local.base_url = 'http://localhost:8080/v1'\nlocal.models.m = { context = 9, max_output = 5 }";
+    let over = "openai.models.gpt-5.cost = { input = 7.0, output = 8.0 }";
+    for (config, environment, id, context, input) in [
+        ("", OPENAI, "openai/gpt-5", Some(400_000), Some(1.25)),
+        (over, OPENAI, "openai/gpt-5", Some(400_000), Some(7.0)),
+        ("", OPENAI, "openai/who-knows", None, None),
+        (
+            "",
+            OPENROUTER,
+            "openrouter/anthropic/claude-sonnet-4.5",
+            Some(200_000),
+            Some(3.0),
+        ),
+        (local, OPENAI, "local/m", Some(9), None),
+        (local, OPENAI, "local/org/other", None, None),
+        ("", OPENAI, "ollama/qwen2.5-coder", Some(32_768), Some(0.0)),
+    ] {
+        let provider = catalogue(config, &[environment])
+            .resolve(id)
+            .unwrap_or_else(|error| panic!("{id}: {error}"));
+        assert_eq!(provider.id(), id);
+        assert_eq!(
+            (
+                provider.facts().context,
+                provider.facts().cost.map(|cost| cost.input)
+            ),
+            (context, input),
+            "{id}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_resolved_says_what_to_do() {
+    for (config, environment, id, wanted) in [
+        (
+            "",
+            OPENAI,
+            "opnai/gpt-5",
+            "there is no provider “opnai”; known are openai, ",
+        ),
+        (
+            "mine.base_url = 'http://x/v1'",
+            OPENAI,
+            "mimne/x",
+            "there is no provider “mimne”; known are mine, ",
+        ),
+        (
+            "",
+            OPENAI,
+            "gpt-5",
+            "“gpt-5” is no model's name: write provider/model, e.g. openai/gpt-5",
+        ),
+        (
+            "",
+            OPENAI,
+            "ollama",
+            "“ollama” is no model's name: write provider/model, e.g. ollama/qwen2.5-coder",
+        ),
+        (
+            "",
+            OPENAI,
+            "openai/",
+            "“openai/” is no model's name: write provider/model, e.g. openai/gpt-5",
+        ),
+        ("", OPENAI, "", "“” is no model's name"),
+        (
+            "",
+            ANTHROPIC,
+            "openai/gpt-5",
+            "openai needs a key: set OPENAI_API_KEY in the environment that the editor is started from, or api_key_command in [providers.openai]",
+        ),
+        (
+            "x = { base_url = 'http://h/v1', api_key_env = 'X_KEY' }",
+            OPENAI,
+            "x/m",
+            "x needs a key: set X_KEY",
+        ),
+        (
+            "",
+            ANTHROPIC,
+            "anthropic/claude-sonnet-4-5",
+            "anthropic speaks the “anthropic” api, which is not built yet in this version. Use openrouter/anthropic/claude-sonnet-4.5",
+        ),
+        (
+            "openai.api = 'openai-responses'",
+            OPENAI,
+            "openai/gpt-5",
+            "openai speaks the “openai-responses” api, which is not built yet",
+        ),
+        (
+            "x.api = 'openai-chat'",
+            OPENAI,
+            "x/m",
+            "[providers.x] base_url: is missing",
+        ),
+        (
+            "x.base_url = 'localhost'",
+            OPENAI,
+            "x/m",
+            "[providers.x] base_url: is no address",
+        ),
+        (
+            "x.base_url = 'localhost:80'",
+            OPENAI,
+            "x/m",
+            "[providers.x] base_url: must begin with http",
+        ),
+        (
+            "x.base_url = 'file:///v1'",
+            OPENAI,
+            "x/m",
+            "[providers.x] base_url: must begin with http",
+        ),
+    ] {
+        match catalogue(config, &[environment]).resolve(id) {
+            Ok(_) => panic!("{id} resolved"),
+            Err(error) => assert!(error.to_string().starts_with(wanted), "{id}: {error}"),
+        }
+    }
+    let error = catalogue(
+        "",
+        &[("OPENAI_API_KEY", "x"), ("OPENAI_BASE_URL", "nowhere")],
+    )
+    .resolve("openai/x")
+    .err()
+    .unwrap();
+    assert!(
+        error
+            .to_string()
+            .starts_with("[providers.openai] OPENAI_BASE_URL: is no address"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_environment_lies_over_the_configured_address() {
+    for (config, environment, name, wanted) in [
+        ("", None, "openai", "https://api.openai.com/v1"),
+        (
+            "openai.base_url = 'http://a/v1'",
+            None,
+            "openai",
+            "http://a/v1",
+        ),
+        (
+            "openai.base_url = 'http://a/v1'",
+            Some(("OPENAI_BASE_URL", "http://b/v1")),
+            "openai",
+            "http://b/v1",
+        ),
+        (
+            "anthropic.api = 'openai-chat'",
+            None,
+            "anthropic",
+            "https://api.anthropic.com/v1",
+        ),
+        (
+            "anthropic.api = 'openai-chat'",
+            Some(("ANTHROPIC_BASE_URL", "http://b/")),
+            "anthropic",
+            "http://b/v1",
+        ),
+        (
+            "anthropic.api = 'openai-chat'",
+            Some(("ANTHROPIC_BASE_URL", "http://b/v1")),
+            "anthropic",
+            "http://b/v1",
+        ),
+        (
+            "",
+            Some(("ANTHROPIC_BASE_URL", "http://b")),
+            "anthropic",
+            "http://b/",
+        ),
+    ] {
+        let catalogue = catalogue(config, environment.as_slice());
+        let base = catalogue.entry(name).unwrap().base(&catalogue).unwrap();
+        assert_eq!(base.as_str(), wanted, "{config} {environment:?}");
+    }
+}
+
+#[test]
+fn a_key_comes_from_what_the_user_names_before_what_is_built_in() {
+    let set = |text: &str| Source::Set(Secret::new(text));
+    let command = || Source::Command(vec!["pass".into()]);
+    for (config, environment, name, wanted) in [
+        ("", vec![OPENAI], "openai", set("sk-openai")),
+        ("", vec![], "openai", Source::Missing),
+        (
+            "openai.api_key_command = ['pass']",
+            vec![OPENAI],
+            "openai",
+            command(),
+        ),
+        (
+            "openai = { api_key_command = ['pass'], api_key_env = 'MINE' }",
+            vec![("MINE", "m")],
+            "openai",
+            set("m"),
+        ),
+        (
+            "openai = { api_key_command = ['pass'], api_key_env = 'MINE' }",
+            vec![OPENAI],
+            "openai",
+            command(),
+        ),
+        (
+            "openai.headers.Api-Key = 'x'",
+            vec![],
+            "openai",
+            Source::Unneeded,
+        ),
+        ("", vec![], "ollama", Source::Unneeded),
+        ("x.base_url = 'http://x/v1'", vec![], "x", Source::Unneeded),
+    ] {
+        let catalogue = catalogue(config, &environment);
+        assert_eq!(
+            catalogue.entry(name).unwrap().key_source(&catalogue),
+            wanted,
+            "{config} {environment:?}"
+        );
+    }
+}
+
+#[test]
+fn a_server_on_this_machine_needs_no_key() {
+    let catalogue = catalogue("", &[("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")]);
+    assert!(catalogue.resolve("openai/anything").is_ok());
+}
+
+#[test]
+fn the_list_says_why_a_model_cannot_be_asked() {
+    let models = catalogue(
+        "ollama.models.mine = {}\nx = { base_url = 'http://h/v1', models.m = {} }",
+        &[OPENAI],
+    )
+    .models();
+    let why = |id: &str| {
+        models
+            .iter()
+            .find(|model| model.id == id)
+            .unwrap_or_else(|| panic!("{id}"))
+            .why
+            .clone()
+    };
+    for id in ["openai/gpt-5", "ollama/mine", "x/m", QUICKFIX] {
+        assert_eq!(why(id), None, "{id}");
+    }
+    assert!(
+        why("anthropic/claude-sonnet-4-5")
+            .unwrap()
+            .contains("not built yet")
+    );
+    assert!(
+        why("openrouter/openai/gpt-5")
+            .unwrap()
+            .contains("OPENROUTER_API_KEY")
+    );
+    assert!(
+        why("ollama/qwen2.5-coder")
+            .unwrap()
+            .contains("`ollama pull qwen2.5-coder`")
+    );
+    assert!(
+        models
+            .iter()
+            .all(|model| model.available == model.why.is_none())
+    );
+    assert!(models.is_sorted_by_key(|model| !model.available));
+}
+
+#[test]
+fn a_whole_table_reads_and_is_shown_without_its_keys() {
+    let config = r#"
+        [anthropic]
+        api = "anthropic"
+        base_url = "https://api.anthropic.com"
+        api_key_env = "ANTHROPIC_API_KEY"
+        headers = { x-team = "secret-team" }
+        unknown = 1
+        [anthropic.models."claude-sonnet-4-5"]
+        context = 200000
+        max_output = 16000
+        cost = { input = 3.0, output = 15.0, cache_read = 0.3, cache_write = 3.75 }
+    "#;
+    let user: BTreeMap<String, ProviderConfig> = toml::from_str(config).unwrap();
+    assert!(!format!("{user:?}").contains("secret-team"));
+    let facts = user["anthropic"].models["claude-sonnet-4-5"];
+    assert_eq!(
+        (facts.context, facts.max_output),
+        (Some(200_000), Some(16_000))
+    );
+    let usage = crate::Usage {
+        input: 1_000_000,
+        output: 100_000,
+        cache_read: 1_000_000,
+        cache_write: 0,
+    };
+    assert!((facts.cost.unwrap().of(&usage) - 4.8).abs() < 1e-9);
+}

@@ -1,0 +1,78 @@
+//! The connections: made when the first request is, then kept and reused. TLS by rustls with the system's roots, proxies as
+//! the environment says. Nothing here happens at start-up.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use reqwest::{Client, ClientBuilder, Url, redirect};
+
+/// No server that is there takes longer to accept a connection.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+static DIRECT: OnceLock<Client> = OnceLock::new();
+static OUTSIDE: OnceLock<Client> = OnceLock::new();
+
+/// The client for that address. One on this machine is never reached through a proxy, and without TLS it needs no roots:
+/// reading those costs milliseconds and a megabyte.
+pub(crate) fn client(url: &Url) -> Result<&'static Client, reqwest::Error> {
+    if url.scheme() == "http" && is_loopback(url) {
+        kept(&DIRECT, |builder| builder.no_proxy().tls_certs_only([]))
+    } else {
+        kept(&OUTSIDE, |builder| builder)
+    }
+}
+
+/// Whether the address is on this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let Some(host) = url.host_str() else {
+        return false;
+    };
+    let ip = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<std::net::IpAddr>();
+    ip.map_or_else(
+        |_| host == "localhost" || host.ends_with(".localhost"),
+        |ip| ip.is_loopback(),
+    )
+}
+
+fn kept(
+    cell: &'static OnceLock<Client>,
+    with: impl FnOnce(ClientBuilder) -> ClientBuilder,
+) -> Result<&'static Client, reqwest::Error> {
+    if let Some(client) = cell.get() {
+        return Ok(client);
+    }
+    // An error is another program's default that came first: as good as ours.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = Client::builder()
+        .user_agent(concat!("copydesk/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_TIMEOUT)
+        // A POST that follows a redirect becomes a GET, and a key does not belong to another host.
+        .redirect(redirect::Policy::none());
+    // A failure is not kept: the user may have installed the roots meanwhile.
+    let client = with(builder).build()?;
+    Ok(cell.get_or_init(|| client))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_what_is_on_this_machine() {
+        for (url, wanted) in [
+            ("http://localhost:11434/v1", true),
+            ("http://127.0.0.1/", true),
+            ("http://127.8.9.1:1/", true),
+            ("http://[::1]:8080/", true),
+            ("http://model.localhost/", true),
+            ("http://localhost.example.com/", false),
+            ("http://192.168.1.4/", false),
+            ("https://api.openai.com/v1", false),
+        ] {
+            assert_eq!(is_loopback(&url.parse().unwrap()), wanted, "{url}");
+        }
+    }
+}

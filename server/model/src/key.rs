@@ -1,0 +1,292 @@
+//! Where a provider's key comes from: an environment variable, or a command that prints it. It is fetched when it is first
+//! needed and never written anywhere.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
+
+use crate::{ModelError, Secret};
+
+/// A password manager may ask the person first.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// One way to a key.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Source {
+    /// It was in the environment.
+    Set(Secret),
+    /// A command prints it.
+    Command(Vec<String>),
+    /// There is none, and none is needed as far as is known.
+    Unneeded,
+    /// There is none, but there should be.
+    Missing,
+}
+
+/// A provider's key.
+#[derive(Debug)]
+pub(crate) struct Key {
+    provider: String,
+    /// The variable that holds it, or would.
+    env: Option<String>,
+    source: Source,
+    printed: tokio::sync::Mutex<Option<Secret>>,
+}
+
+impl Key {
+    pub(crate) fn new(provider: &str, env: Option<String>, source: Source) -> Self {
+        Self {
+            provider: provider.to_owned(),
+            env,
+            source,
+            printed: tokio::sync::Mutex::default(),
+        }
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Where it comes from, for a person who must look there.
+    pub(crate) fn place(&self) -> String {
+        match (&self.source, &self.env) {
+            (Source::Command(_), _) => format!(
+                "what api_key_command in [providers.{}] prints",
+                self.provider
+            ),
+            (Source::Set(_) | Source::Missing, Some(env)) => format!("the key in {env}"),
+            (_, Some(env)) => format!("whether it needs a key, to be set in {env}"),
+            _ => format!(
+                "whether it needs a key: api_key_env in [providers.{}] names the variable that holds it",
+                self.provider
+            ),
+        }
+    }
+
+    /// The error of a key that is not there.
+    pub(crate) fn missing(&self) -> ModelError {
+        ModelError::NoKey {
+            provider: self.provider.clone(),
+            env: self.env.clone().unwrap_or_else(|| "api_key_env".to_owned()),
+        }
+    }
+
+    /// The key, if one is needed.
+    pub(crate) async fn get(
+        &self,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Secret>, ModelError> {
+        match &self.source {
+            Source::Set(secret) => Ok(Some(secret.clone())),
+            Source::Unneeded => Ok(None),
+            Source::Missing => Err(self.missing()),
+            Source::Command(command) => {
+                let mut printed = tokio::select! {
+                    () = cancel.cancelled() => return Err(ModelError::Cancelled),
+                    printed = self.printed.lock() => printed,
+                };
+                if printed.is_none() {
+                    *printed = Some(self.run(command, cancel).await?);
+                }
+                Ok(printed.clone())
+            }
+        }
+    }
+
+    /// Forgets what a command printed, so that the next request asks it again: tokens expire.
+    pub(crate) async fn forget(&self) {
+        *self.printed.lock().await = None;
+    }
+
+    async fn run(
+        &self,
+        command: &[String],
+        cancel: &CancellationToken,
+    ) -> Result<Secret, ModelError> {
+        let program = command.first().map_or("", String::as_str);
+        let failed = |reason: String| ModelError::KeyCommand {
+            provider: self.provider.clone(),
+            program: program.to_owned(),
+            reason,
+        };
+        if program.is_empty() {
+            return Err(failed("names no program".to_owned()));
+        }
+        // stderr is dropped: what a password manager says there may be a part of the secret.
+        let mut command_line = Command::new(program);
+        command_line
+            .args(&command[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        #[cfg(unix)]
+        command_line.process_group(0);
+        let child = command_line
+            .spawn()
+            .map_err(|error| failed(format!("could not be started: {error}")))?;
+        let group = child.id();
+        let mut waiting = std::pin::pin!(tokio::time::timeout(
+            COMMAND_TIMEOUT,
+            child.wait_with_output()
+        ));
+        // After the child, so that it goes first: while the child is not reaped its group is surely its own.
+        let group = Group::of(group);
+        let output = tokio::select! {
+            () = cancel.cancelled() => return Err(ModelError::Cancelled),
+            output = &mut waiting => output,
+        };
+        let output = output
+            .map_err(|_| {
+                failed(format!(
+                    "did not end within {} s",
+                    COMMAND_TIMEOUT.as_secs()
+                ))
+            })?
+            .map_err(|error| failed(format!("could not be read: {error}")))?;
+        group.leave();
+        if !output.status.success() {
+            return Err(failed(format!("failed ({})", output.status)));
+        }
+        let text =
+            String::from_utf8(output.stdout).map_err(|_| failed("printed no text".to_owned()))?;
+        match text.lines().next().map(str::trim) {
+            Some(key) if !key.is_empty() => Ok(Secret::new(key)),
+            _ => Err(failed("printed nothing".to_owned())),
+        }
+    }
+}
+
+/// Ends the command and what it started, unless it ended by itself.
+struct Group(#[cfg(unix)] Option<rustix::process::Pid>);
+
+#[cfg(unix)]
+impl Group {
+    fn of(leader: Option<u32>) -> Self {
+        Self(leader.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())))
+    }
+
+    fn leave(mut self) {
+        self.0 = None;
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // It may have ended a moment ago: then there is nothing left to end.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Group {
+    fn of(_: Option<u32>) -> Self {
+        Self()
+    }
+
+    fn leave(self) {}
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn printed_by(script: &str) -> Key {
+        let command = ["sh", "-c", script].map(str::to_owned).to_vec();
+        Key::new("p", Some("P_KEY".into()), Source::Command(command))
+    }
+
+    async fn get(key: &Key) -> Result<Option<String>, String> {
+        let got = key.get(&CancellationToken::new()).await;
+        got.map(|secret| secret.map(|secret| secret.reveal().to_owned()))
+            .map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn a_command_prints_the_key_on_its_first_line() {
+        assert_eq!(
+            get(&printed_by("echo '  sk-1 '; echo note")).await,
+            Ok(Some("sk-1".into()))
+        );
+    }
+
+    #[tokio::test]
+    async fn a_command_is_asked_once_until_its_key_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = printed_by(&format!(
+            "echo x >> {0}/asked; wc -l < {0}/asked",
+            folder.path().display()
+        ));
+        assert_eq!(get(&key).await, Ok(Some("1".into())));
+        assert_eq!(get(&key).await, Ok(Some("1".into())));
+        key.forget().await;
+        assert_eq!(get(&key).await, Ok(Some("2".into())));
+    }
+
+    #[tokio::test]
+    async fn a_command_that_fails_is_named_but_never_what_it_printed() {
+        for (script, reason) in [
+            (
+                "echo sk-secret; echo sk-secret >&2; exit 3",
+                "failed (exit status: 3)",
+            ),
+            ("printf '\\n'", "printed nothing"),
+            ("printf '\\377'", "printed no text"),
+        ] {
+            let error = get(&printed_by(script)).await.unwrap_err();
+            assert_eq!(
+                error,
+                format!(
+                    "the api_key_command of p (`sh`) {reason}. Run it in a terminal to see why"
+                )
+            );
+        }
+        let none = Key::new("p", None, Source::Command(vec!["/no/such/program".into()]));
+        assert!(
+            get(&none)
+                .await
+                .unwrap_err()
+                .contains("could not be started")
+        );
+    }
+
+    #[tokio::test]
+    async fn cancelling_ends_the_command_and_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
+        // The grandchild holds the pipe open for writing until it ends.
+        let key = printed_by(&format!(
+            "sh -c 'echo up; exec sleep 1000' > {} & wait",
+            pipe.display()
+        ));
+        let cancel = CancellationToken::new();
+        let stop = cancel.clone();
+        let reader = tokio::task::spawn_blocking(move || {
+            let file = std::fs::File::open(pipe).unwrap();
+            let mut lines = std::io::BufRead::lines(std::io::BufReader::new(file));
+            assert_eq!(lines.next().unwrap().unwrap(), "up");
+            stop.cancel();
+            assert!(
+                lines.next().is_none(),
+                "the pipe closes when the grandchild ends"
+            );
+        });
+        assert_eq!(key.get(&cancel).await, Err(ModelError::Cancelled));
+        tokio::time::timeout(Duration::from_secs(10), reader)
+            .await
+            .unwrap()
+            .unwrap();
+    }
+}

@@ -1,0 +1,174 @@
+//! Puts tool calls together from their pieces, and says which are whole.
+
+use std::borrow::Cow;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+use serde_json::Value;
+
+use crate::{StreamEvent, ToolCall};
+
+/// The calls of one answer, in the order in which they began.
+#[derive(Default)]
+pub(super) struct Calls {
+    open: Vec<Open>,
+    /// So many of them, from the first, have been delivered.
+    delivered: usize,
+}
+
+struct Open {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+/// A piece of a call, as it came.
+pub(super) struct Piece<'a> {
+    index: Option<u64>,
+    id: &'a str,
+    name: &'a str,
+    arguments: Cow<'a, str>,
+    /// It is no piece, but the call.
+    whole: bool,
+}
+
+impl<'a> Piece<'a> {
+    pub(super) fn of(wire: &'a Value, whole: bool) -> Self {
+        let function = &wire["function"];
+        let arguments = match &function["arguments"] {
+            Value::String(text) => Cow::Borrowed(text.as_str()),
+            Value::Null => Cow::Borrowed(""),
+            // Some servers parse them first.
+            other => Cow::Owned(other.to_string()),
+        };
+        let text = |value: &'a Value| value.as_str().unwrap_or("");
+        Self {
+            index: wire["index"].as_u64(),
+            id: text(&wire["id"]),
+            name: text(&function["name"]),
+            arguments,
+            whole,
+        }
+    }
+}
+
+impl Calls {
+    /// Takes the next piece. When it begins a call, those before it that are whole are delivered.
+    pub(super) fn take(&mut self, piece: &Piece, out: &mut Vec<StreamEvent>) {
+        let Some(at) = self.position(piece) else {
+            while self.open.get(self.delivered).is_some_and(Open::is_whole) {
+                self.deliver_next(out);
+            }
+            self.open.push(Open {
+                index: piece.index,
+                id: piece.id.to_owned(),
+                name: piece.name.to_owned(),
+                arguments: piece.arguments.clone().into_owned(),
+            });
+            return;
+        };
+        if at < self.delivered {
+            if !piece.arguments.trim().is_empty() {
+                tracing::warn!(
+                    call = self.open[at].id,
+                    "a piece of a call came after its end"
+                );
+            }
+            return;
+        }
+        let call = &mut self.open[at];
+        if call.id.is_empty() {
+            piece.id.clone_into(&mut call.id);
+        }
+        // Some repeat the name with every piece, a few cut it.
+        if call.name.is_empty() || (call.arguments.is_empty() && call.name != piece.name) {
+            call.name.push_str(piece.name);
+        }
+        call.arguments.push_str(&piece.arguments);
+    }
+
+    /// Delivers what is left, whole or not: the model has ended. Whether there was any call at all.
+    pub(super) fn deliver_all(&mut self, out: &mut Vec<StreamEvent>) -> bool {
+        while self.delivered < self.open.len() {
+            self.deliver_next(out);
+        }
+        self.open.iter().any(|call| !call.is_nothing())
+    }
+
+    /// Delivers what is whole: the stream was cut. Whether any was delivered, now or before.
+    pub(super) fn deliver_whole(&mut self, out: &mut Vec<StreamEvent>) -> bool {
+        let mut at = 0;
+        self.open.retain(|call| {
+            at += 1;
+            at <= self.delivered || call.is_whole()
+        });
+        self.deliver_all(out)
+    }
+
+    /// The call that the piece belongs to, if it has begun.
+    fn position(&self, piece: &Piece) -> Option<usize> {
+        let last = self.open.last()?;
+        if piece.whole {
+            return None;
+        }
+        let begins = !piece.name.is_empty();
+        if let Some(index) = piece.index {
+            let at = self
+                .open
+                .iter()
+                .rposition(|call| call.index == Some(index))?;
+            // Gemini gives every call the index 0; vLLM gave every piece a new id, but a name only to the first.
+            let another = begins
+                && !piece.id.is_empty()
+                && !self.open[at].id.is_empty()
+                && piece.id != self.open[at].id;
+            return (!another).then_some(at);
+        }
+        if !piece.id.is_empty() {
+            let same = self.open.iter().rposition(|call| call.id == piece.id);
+            return same.or_else(|| (!begins).then(|| self.open.len() - 1));
+        }
+        let another =
+            begins && (last.is_whole() || last.name != piece.name && !last.arguments.is_empty());
+        (!another).then(|| self.open.len() - 1)
+    }
+
+    fn deliver_next(&mut self, out: &mut Vec<StreamEvent>) {
+        let (before, rest) = self.open.split_at_mut(self.delivered);
+        self.delivered += 1;
+        let Some(call) = rest.first_mut().filter(|call| !call.is_nothing()) else {
+            return;
+        };
+        // Calls and results are paired by the id: without one, or with another's, there would be no pair.
+        if call.id.is_empty() || before.iter().any(|earlier| earlier.id == call.id) {
+            call.id = format!("call_{:016x}", RandomState::new().hash_one(self.delivered));
+        }
+        let (input, malformed) = match call.arguments.trim() {
+            "" => (Value::Object(serde_json::Map::new()), None),
+            text => match serde_json::from_str(text) {
+                Ok(input @ Value::Object(_)) => (input, None),
+                _ => (Value::Null, Some(std::mem::take(&mut call.arguments))),
+            },
+        };
+        out.push(StreamEvent::ToolCall(ToolCall {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            input,
+            malformed,
+        }));
+    }
+}
+
+impl Open {
+    /// Its arguments are an object: nothing can follow.
+    fn is_whole(&self) -> bool {
+        !self.name.is_empty()
+            && matches!(serde_json::from_str(&self.arguments), Ok(Value::Object(_)))
+    }
+
+    /// An artefact: neither a name nor arguments ever came.
+    fn is_nothing(&self) -> bool {
+        self.name.is_empty() && self.arguments.trim().is_empty()
+    }
+}

@@ -1,0 +1,67 @@
+//! OpenAI's Chat Completions, streamed: the wire format that most servers speak, each with its own dialect.
+
+mod answer;
+mod calls;
+#[cfg(test)]
+mod dialects;
+mod request;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use reqwest::header::AUTHORIZATION;
+use tokio_util::sync::CancellationToken;
+
+use self::answer::Answer;
+use crate::endpoint::Endpoint;
+use crate::{EventStream, ModelConfig, ModelError, Provider, Request, stream};
+
+/// A model behind a Chat Completions endpoint.
+pub(crate) struct OpenAiChat {
+    pub(crate) id: String,
+    /// The model's name, as the provider knows it.
+    pub(crate) model: String,
+    pub(crate) facts: ModelConfig,
+    /// The longest answer that the user's configuration allows.
+    pub(crate) max_output: Option<u32>,
+    pub(crate) endpoint: Arc<Endpoint>,
+}
+
+#[async_trait]
+impl Provider for OpenAiChat {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn facts(&self) -> ModelConfig {
+        self.facts
+    }
+
+    async fn stream(
+        &self,
+        request: &Request,
+        cancel: &CancellationToken,
+    ) -> Result<EventStream, ModelError> {
+        let max_output = match (request.max_output, self.max_output) {
+            (Some(asked), Some(allowed)) => Some(asked.min(allowed)),
+            (asked, allowed) => asked.or(allowed),
+        };
+        // OpenAI itself refuses the old name for its newer models; the others do not know the new one.
+        let new_name = self.endpoint.base.host_str() == Some("api.openai.com");
+        let body = request::body(&self.model, request, max_output, new_name);
+        let auth = |key: &str| (AUTHORIZATION, format!("Bearer {key}"));
+        let path = ["chat", "completions"];
+        let (response, asked) = self
+            .endpoint
+            .post(&path, auth, &self.model, body, cancel)
+            .await?;
+        let answer = Answer::new(asked.clone());
+        Ok(stream::events(
+            response,
+            answer,
+            asked,
+            self.endpoint.idle,
+            cancel.clone(),
+        ))
+    }
+}
