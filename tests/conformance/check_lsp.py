@@ -2,7 +2,7 @@
 
 Stands around lspstrict.py, which judges standard LSP and nothing else. Left out are only copydesk's own methods (copydesk/...)
 and what a test sent on purpose to be wrong (it is logged as {"raw": ...}). What the client sends is fed, since answers
-need their questions, and not judged: it is what real editors sent. Ends with "N passed, N failed", a log being one."""
+need their questions, and not judged: it is what real editors sent. Ends with "checked: N passed, N failed", a log being one."""
 import json, pathlib, sys
 
 import lspstrict
@@ -40,7 +40,7 @@ def main(folder):
         bad += bool(found)
         for problem in found[:20]:
             print(problem)
-    print(f"{len(logs) - bad} passed, {bad} failed")
+    print(f"checked: {len(logs) - bad} passed, {bad} failed")
     return 1 if bad else 0
 
 

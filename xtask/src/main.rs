@@ -1,2 +1,63 @@
-//! Skeleton.
-fn main() {}
+//! Set-up and chores, so that a fresh clone needs one command: `cargo xtask try | test | bench`. It installs what tests
+//! need into `target/tools` and nowhere else (but rust-analyzer, which rustup keeps). It never changes a source file.
+
+#![allow(clippy::print_stdout)] // a command-line tool speaks on stdout
+
+mod bench;
+mod count;
+mod install;
+mod shell;
+mod test;
+
+mod try_it;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Copydesk's chores.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Build copydesk and see it fix a file that was never saved, with a real language server.
+    Try {
+        /// Passed on to `copydesk try` (see `copydesk try --help`).
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Format check, lints, all tests, and the messages and requests of all tests held against the standards.
+    Test {
+        /// Leave out the tests that need real editors or are slow.
+        #[arg(long)]
+        fast: bool,
+        /// Run only tests whose names contain this; no format check and no lints.
+        filter: Option<String>,
+    },
+    /// Measure, in release.
+    Bench {
+        /// Run only benches whose names contain this.
+        filter: Option<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().chore {
+        Chore::Try { arguments } => try_it::run(&arguments),
+        Chore::Test { fast, filter } => test::run(fast, filter.as_deref()),
+        Chore::Bench { filter } => bench::run(filter.as_deref()),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("error: {why:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `cargo xtask test`: all that must hold, in the order in which it fails soonest, with one closing line. A step that fails does
+//! not stop the others, unless nothing can be run without it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::count::Count;
+use crate::install::{self, CONFORMANCE, NEOVIM};
+use crate::shell::{self, cargo, output, passes, program, watched};
+
+/// Test modules that `--fast` leaves out: `slow_...`, and those that drive real editors.
+const SLOW: &str = r"test(/\bslow_/) | test(/^neovim::/)";
+
+/// Runs everything, or the tests whose names contain the filter. Whether all is well.
+pub fn run(fast: bool, filter: Option<&str>) -> Result<bool> {
+    let logs = Logs::fresh()?;
+    let mut count = Count::default();
+    if filter.is_none() {
+        count += Count::one(passes(cargo().args(["fmt", "--all", "--check"]))?);
+        let clippy = [
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ];
+        count += Count::one(passes(cargo().args(clippy))?);
+    }
+    install::rust_analyzer()?;
+    CONFORMANCE.install()?;
+    if !fast {
+        NEOVIM.install()?;
+    }
+    if !passes(cargo().args(["build", "--quiet", "--package", "copydesk"]))? {
+        count += Count::one(false);
+        return Ok(close(count));
+    }
+    let tests = tests(fast, filter, &logs)?;
+    count += tests;
+    count += check(&logs)?;
+    if tests == Count::default() {
+        println!("no test was run");
+        count += Count::one(false);
+    }
+    Ok(close(count))
+}
+
+fn close(count: Count) -> bool {
+    println!("{} passed, {} failed", count.passed, count.failed);
+    count.failed == 0
+}
+
+/// Runs the tests by nextest, or by cargo itself where that is not installed.
+fn tests(fast: bool, filter: Option<&str>, logs: &Logs) -> Result<Count> {
+    let mut command = cargo();
+    let nextest = output(cargo().args(["nextest", "--version"])).is_some();
+    if nextest {
+        command.args([
+            "nextest",
+            "run",
+            "--workspace",
+            "--no-fail-fast",
+            "--no-tests",
+            "pass",
+        ]);
+        if fast {
+            command.args(["--filterset", &format!("not ({SLOW})")]);
+        }
+        command.args(filter);
+    } else {
+        println!("cargo-nextest is not installed: `cargo test` is used, without timeouts");
+        command.args(["test", "--workspace", "--no-fail-fast", "--"]);
+        command.args(filter);
+        if fast {
+            command.args(["--skip", "slow_", "--skip", "neovim::"]);
+        }
+    }
+    logs.name_in(&mut command);
+    command.env("COPYDESK_BIN", shell::built("debug", "copydesk"));
+    command.env("COPYDESK_TEST_NVIM", NEOVIM.program("nvim"));
+    let mut count = Count::default();
+    let well = watched(&mut command, |line| count += Count::of_line(line))?;
+    if !well && count.failed == 0 {
+        // It did not get as far as a summary: a test did not build, say.
+        count += Count::one(false);
+    }
+    Ok(count)
+}
+
+/// What the tests leave for the checkers.
+struct Logs {
+    messages: PathBuf,
+    requests: PathBuf,
+}
+
+impl Logs {
+    /// Empty folders.
+    fn fresh() -> Result<Self> {
+        let folder = shell::target().join("test-logs");
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+        }
+        let logs = Self {
+            messages: folder.join("lsp"),
+            requests: folder.join("requests"),
+        };
+        for folder in [&logs.messages, &logs.requests] {
+            std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+        }
+        Ok(logs)
+    }
+
+    fn name_in(&self, command: &mut Command) {
+        command.env("COPYDESK_TEST_LSP_LOGS", &self.messages);
+        command.env("COPYDESK_TEST_MODEL_LOGS", &self.requests);
+    }
+}
+
+/// Holds the messages and requests of all tests against the standards.
+fn check(logs: &Logs) -> Result<Count> {
+    let mut count = Count::default();
+    for (script, folder) in [
+        ("check_lsp.py", &logs.messages),
+        ("check_requests.py", &logs.requests),
+    ] {
+        let script = Path::new("tests/conformance").join(script);
+        let mut command = program(CONFORMANCE.program("python"));
+        let mut seen = Count::default();
+        let well = watched(command.arg(script).arg(folder), |line| {
+            seen += Count::of_line(line);
+        })?;
+        if !well && seen.failed == 0 {
+            seen += Count::one(false);
+        }
+        count += seen;
+    }
+    Ok(count)
+}
