@@ -1,0 +1,429 @@
+//! An edit: replacements against one snapshot, and how it fares when the text has moved on.
+//!
+//! It is judged by texts, never by change events: an editor may tell a change otherwise than it was made. Where two
+//! readings of the texts would put the edit in different places it is a conflict, never a guess.
+
+use crate::{
+    ByteRange, Snapshot, Text,
+    compare::{Block, Change, compare, compare_lines, join_doubtful},
+};
+
+/// A text in the place of a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// What is replaced.
+    pub range: ByteRange,
+    /// What comes in its place.
+    pub text: String,
+}
+
+/// Replacements against one snapshot: sorted, apart from each other, inside the text, and never ending inside a
+/// character or between `\r` and `\n` (which no editor could be told).
+#[derive(Clone, Debug)]
+pub struct Edit {
+    snapshot: Snapshot,
+    replacements: Vec<Replacement>,
+}
+
+/// Why replacements are no edit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// A range that ends before it starts.
+    #[error("the range {range} ends before it starts")]
+    Reversed {
+        /// Which.
+        range: ByteRange,
+    },
+    /// A range that goes past the text.
+    #[error("the range {range} goes past the text, which has {len} bytes")]
+    OutOfBounds {
+        /// Which.
+        range: ByteRange,
+        /// How long the text is.
+        len: usize,
+    },
+    /// A range that starts or ends inside a character.
+    #[error("the range {range} cuts a character in two")]
+    InsideCharacter {
+        /// Which.
+        range: ByteRange,
+    },
+    /// Two ranges that share bytes.
+    #[error("the ranges {first} and {second} overlap")]
+    Overlap {
+        /// The one that starts first.
+        first: ByteRange,
+        /// The other.
+        second: ByteRange,
+    },
+}
+
+/// The region that an edit replaces is not what it was, or can't be told from others like it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the text in {region} has changed")]
+pub struct Conflict {
+    /// The region, in the snapshot that the edit is against.
+    pub region: ByteRange,
+}
+
+impl Edit {
+    /// An edit of this snapshot. Replacements that touch become one, and those that change nothing are left out.
+    pub fn new(snapshot: Snapshot, mut replacements: Vec<Replacement>) -> Result<Self, EditError> {
+        for Replacement { range, .. } in &replacements {
+            check_range(&snapshot.text, *range)?;
+        }
+        // An insertion comes before a replacement that starts at the same place; insertions keep their order.
+        replacements.sort_by_key(|replacement| replacement.range);
+        for pair in replacements.windows(2) {
+            let (first, second) = (pair[0].range, pair[1].range);
+            if second.start < first.end {
+                return Err(EditError::Overlap { first, second });
+            }
+        }
+        let mut replacements = join_touching(replacements);
+        for replacement in &mut replacements {
+            keep_line_ends_whole(&snapshot.text, replacement);
+        }
+        let mut replacements = join_touching(replacements);
+        replacements
+            .retain(|replacement| snapshot.text.slice(replacement.range) != replacement.text);
+        Ok(Self {
+            snapshot,
+            replacements,
+        })
+    }
+
+    /// An edit that puts `content` in the place of all there is.
+    pub fn whole(snapshot: Snapshot, content: &str) -> Self {
+        let replacements = if snapshot.text == *content {
+            Vec::new()
+        } else {
+            vec![Replacement {
+                range: ByteRange::new(0, snapshot.text.len()),
+                text: content.to_owned(),
+            }]
+        };
+        Self {
+            snapshot,
+            replacements,
+        }
+    }
+
+    /// What it is against.
+    pub const fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// What it replaces, from the start of the text to its end. Empty if it changes nothing.
+    pub fn replacements(&self) -> &[Replacement] {
+        &self.replacements
+    }
+
+    /// The text with the edit in it.
+    pub fn result(&self) -> Text {
+        let mut text = self.snapshot.text.clone();
+        for replacement in self.replacements.iter().rev() {
+            text.replace(replacement.range, &replacement.text);
+        }
+        text
+    }
+
+    /// The same edit against a newer text of the document, if every region that it replaces is still what it was.
+    pub fn rebase(&self, newest: &Snapshot) -> Result<Self, Conflict> {
+        let changes = join_doubtful(
+            &compare(&self.snapshot.text, &newest.text),
+            &self.snapshot.text,
+        );
+        let mut moved = Vec::with_capacity(self.replacements.len());
+        for replacement in &self.replacements {
+            let conflict = Conflict {
+                region: replacement.range,
+            };
+            let range = self
+                .follow(replacement, &changes, &newest.text)
+                .ok_or(conflict)?;
+            moved.push(Replacement {
+                range,
+                text: replacement.text.clone(),
+            });
+        }
+        // Regions that were apart stay apart; should that ever fail, it is the later one that has no place.
+        let conflict = |_| Conflict {
+            region: self
+                .replacements
+                .last()
+                .map_or(ByteRange::new(0, 0), |last| last.range),
+        };
+        Self::new(newest.clone(), moved).map_err(conflict)
+    }
+
+    /// Whether `newest` is this edit, rebased over whatever else changed.
+    pub fn stands_in(&self, newest: &Text) -> bool {
+        self.places_in(newest).is_some()
+    }
+
+    /// Where each replacement's new text stands in `newest`, if the edit as a whole does.
+    pub(crate) fn places_in(&self, newest: &Text) -> Option<Vec<ByteRange>> {
+        let result = self.result();
+        let places = self
+            .replacements
+            .iter()
+            .scan(0_isize, |shift, replacement| {
+                let start = replacement.range.start.0.saturating_add_signed(*shift);
+                *shift += difference(replacement.text.len(), replacement.range.len());
+                Some(ByteRange::new(start, start + replacement.text.len()))
+            });
+        if result == *newest {
+            return Some(places.collect());
+        }
+        let with_edit = Reading::new(&result, newest);
+        let without = Reading::new(&self.snapshot.text, newest);
+        let mut told_apart = true;
+        let mut standing = Vec::with_capacity(self.replacements.len());
+        for (replacement, place) in self.replacements.iter().zip(places) {
+            if !with_edit.is_intact(place) && !place.is_empty() {
+                return None;
+            }
+            // The new text is there and the old is not: that is an answer. Where both may be, or where the new text is
+            // none, neither what was changed around it nor the texts as a whole may speak against the edit.
+            if without.is_intact(replacement.range) || place.is_empty() {
+                told_apart = false;
+                if with_edit.cost_at(place) > without.cost_at(replacement.range) {
+                    return None;
+                }
+            }
+            standing.push(with_edit.moved(place));
+        }
+        (told_apart || with_edit.cost() < without.cost()).then_some(standing)
+    }
+
+    /// Where a replaced region lies in the newest text; `None` if it was changed or if there are two answers.
+    fn follow(
+        &self,
+        replacement: &Replacement,
+        changes: &[Change],
+        newest: &Text,
+    ) -> Option<ByteRange> {
+        let region = replacement.range;
+        let (mut shift, mut other_shift) = (0, None);
+        for change in changes {
+            let moved = difference(change.new.len(), change.old.len());
+            match Side::of(change, region) {
+                Side::Before => shift += moved,
+                Side::After => {}
+                // Either side of an insertion would do, and nothing says which.
+                Side::Inside => return None,
+                Side::Touching if region.is_empty() => return None,
+                Side::Touching => match reach(change, region) {
+                    (true, true) => {
+                        // Lies before it or after it: two places for the region, one of them `moved` away.
+                        if other_shift.replace(moved).is_some() {
+                            return None;
+                        }
+                    }
+                    (true, false) => shift += moved,
+                    (false, true) => {}
+                    (false, false) => return None,
+                },
+            }
+        }
+        let at = |shift| {
+            let start = region.start.0.saturating_add_signed(shift);
+            ByteRange::new(start, start + region.len())
+        };
+        let here = at(shift);
+        if let Some(moved) = other_shift
+            && !same_result(newest, here, at(shift + moved), &replacement.text)
+        {
+            return None;
+        }
+        (newest.slice(here) == self.snapshot.text.slice(region)).then_some(here)
+    }
+}
+
+/// One way to read a newer text: as another one and what was changed in it.
+struct Reading {
+    changes: Vec<Change>,
+    /// The same, with what can't be relied on taken for changed.
+    joined: Vec<Change>,
+    lines: Vec<Block>,
+}
+
+/// How much was changed: in lines, and where that is the same, in bytes.
+type Cost = (usize, usize);
+
+impl Reading {
+    fn new(text: &Text, newer: &Text) -> Self {
+        let changes = compare(text, newer);
+        Self {
+            joined: join_doubtful(&changes, text),
+            changes,
+            lines: compare_lines(text, newer),
+        }
+    }
+
+    /// Whether each change has a place that leaves the region as it is.
+    fn is_intact(&self, region: ByteRange) -> bool {
+        self.joined
+            .iter()
+            .all(|change| match Side::of(change, region) {
+                Side::Before | Side::After => true,
+                Side::Inside => false,
+                Side::Touching => {
+                    let (before, after) = reach(change, region);
+                    before || after
+                }
+            })
+    }
+
+    /// Where the region lies in the newer text.
+    fn moved(&self, region: ByteRange) -> ByteRange {
+        let before = self
+            .joined
+            .iter()
+            .filter(|change| match Side::of(change, region) {
+                Side::Before => true,
+                Side::After | Side::Inside => false,
+                Side::Touching => reach(change, region).0,
+            });
+        let shift: isize = before
+            .map(|change| difference(change.new.len(), change.old.len()))
+            .sum();
+        let start = region.start.0.saturating_add_signed(shift);
+        ByteRange::new(start, start + region.len())
+    }
+
+    /// How much was changed in the region or at its edge.
+    fn cost_at(&self, region: ByteRange) -> Cost {
+        self.cost_of(|change| matches!(Side::of(change, region), Side::Inside | Side::Touching))
+    }
+
+    fn cost(&self) -> Cost {
+        self.cost_of(|_| true)
+    }
+
+    fn cost_of(&self, counts: impl Fn(&Change) -> bool) -> Cost {
+        let lines = self
+            .lines
+            .iter()
+            .filter(|block| counts(&block.change))
+            .map(|block| block.lines)
+            .sum();
+        (
+            lines,
+            self.changes
+                .iter()
+                .filter(|change| counts(change))
+                .map(Change::cost)
+                .sum(),
+        )
+    }
+}
+
+/// How a change lies to a region, wherever it slides.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Before,
+    After,
+    /// It meets the region or its edge, at least in some of its places.
+    Touching,
+    /// It takes away what is on both sides of an empty region.
+    Inside,
+}
+
+impl Side {
+    fn of(change: &Change, region: ByteRange) -> Self {
+        let (start, end) = (region.start.0, region.end.0);
+        let (first, last) = (
+            change.old.start - change.left,
+            change.old.end + change.right,
+        );
+        if last < start {
+            Self::Before
+        } else if first > end {
+            Self::After
+        } else if region.is_empty()
+            && change.old.start + change.right < start
+            && change.old.end - change.left > end
+        {
+            Self::Inside
+        } else {
+            Self::Touching
+        }
+    }
+}
+
+/// Whether a change can lie wholly before a region, and whether wholly after it.
+fn reach(change: &Change, region: ByteRange) -> (bool, bool) {
+    (
+        change.old.end - change.left <= region.start.0,
+        change.old.start + change.right >= region.end.0,
+    )
+}
+
+/// Whether it is the same to replace the one range or the other.
+fn same_result(text: &Text, one: ByteRange, other: ByteRange, with: &str) -> bool {
+    let (first, second) = (one.min(other), one.max(other));
+    let all = text.slice(ByteRange {
+        start: first.start,
+        end: second.end,
+    });
+    let apart = second.start.0 - first.start.0;
+    let (Some(after_first), Some(before_second)) = (all.get(first.len()..), all.get(..apart))
+    else {
+        return false;
+    };
+    format!("{with}{after_first}") == format!("{before_second}{with}")
+}
+
+fn difference(now: usize, before: usize) -> isize {
+    // No text is longer than isize::MAX bytes.
+    now.cast_signed() - before.cast_signed()
+}
+
+fn check_range(text: &Text, range: ByteRange) -> Result<(), EditError> {
+    let (start, end) = (range.start.0, range.end.0);
+    if start > end {
+        return Err(EditError::Reversed { range });
+    }
+    if end > text.len() {
+        return Err(EditError::OutOfBounds {
+            range,
+            len: text.len(),
+        });
+    }
+    if text.char_start(start) != start || text.char_start(end) != end {
+        return Err(EditError::InsideCharacter { range });
+    }
+    Ok(())
+}
+
+fn join_touching(replacements: Vec<Replacement>) -> Vec<Replacement> {
+    let mut joined: Vec<Replacement> = Vec::with_capacity(replacements.len());
+    for replacement in replacements {
+        match joined.last_mut() {
+            Some(last) if last.range.end == replacement.range.start => {
+                last.range.end = replacement.range.end;
+                last.text.push_str(&replacement.text);
+            }
+            _ => joined.push(replacement),
+        }
+    }
+    joined
+}
+
+/// Takes the other half of a `\r\n` in where a range would end between the two. The result is the same.
+fn keep_line_ends_whole(text: &Text, replacement: &mut Replacement) {
+    let Replacement { range, text: new } = replacement;
+    if text.splits_line_end(range.end.0) {
+        range.end.0 += 1;
+        new.push('\n');
+    }
+    if text.splits_line_end(range.start.0) {
+        range.start.0 -= 1;
+        new.insert(0, '\r');
+    }
+}
+
+#[cfg(test)]
+mod tests;
