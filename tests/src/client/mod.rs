@@ -39,6 +39,7 @@ mod wire;
 pub use actions::{Asking, titled};
 pub use document::{Spot, after, before, over};
 pub use editor::Editor;
+pub(crate) use process::CLEARED;
 pub use process::{Setup, binary, gone, profile, tree};
 pub use progress::Run;
 pub use state::{Canned, Moment};

@@ -14,7 +14,7 @@ use super::ways::Ways;
 const BIN: &str = "COPYDESK_BIN";
 
 /// Variables that would let the person's own settings into a test.
-const CLEARED: [&str; 16] = [
+pub(crate) const CLEARED: [&str; 16] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
     "OPENAI_API_KEY",
