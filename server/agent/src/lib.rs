@@ -1,1 +1,16 @@
-//! Skeleton.
+//! The loop: sessions, prompts, the judge of every call, and the stream of events that a run is.
+//! It knows tools and models; it does not know that an editor exists.
+
+mod agent;
+mod config;
+mod event;
+mod judge;
+mod prompt;
+pub mod quickfix;
+mod run;
+mod session;
+
+pub use agent::{Agent, RunRequest, StartError, Task, UnknownSession};
+pub use config::AgentConfig;
+pub use event::{Event, EventKind, Focus, Observer, Status};
+pub use session::{RunInfo, SessionInfo};

@@ -1,1 +1,26 @@
-//! Skeleton.
+//! What one call of the model does: one file a tool, its words for the model in a Markdown file
+//! beside it. Tools ask `workspace` and `langserver`; they never speak to an editor.
+
+mod context;
+mod diff;
+mod edit;
+mod glob;
+mod grep;
+mod invalid;
+mod list;
+mod lsp;
+pub mod problems;
+mod read;
+mod registry;
+mod search;
+mod tool;
+mod truncate;
+mod write;
+
+pub use context::Context;
+pub use diff::unified;
+pub use registry::{Prepared, Registry, Spec};
+pub use tool::{Output, Tool, ToolError};
+
+#[cfg(test)]
+mod tests;

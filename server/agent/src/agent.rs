@@ -1,0 +1,196 @@
+//! The agent as doors see it: start a run, cancel it, ask how things stand.
+
+use std::sync::Arc;
+
+use langserver::{Diagnostic, Pool};
+use model::{Catalogue, ModelError, Provider};
+use thiserror::Error;
+use tools::Registry;
+use workspace::Workspace;
+
+use crate::{
+    config::AgentConfig,
+    event::{Focus, Observer, Status},
+    quickfix::{self, Quickfix},
+    run::Run,
+    session::{RunInfo, SessionInfo, Sessions},
+};
+
+/// What a run is asked to do.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// Anything, in the person's own words.
+    Ask(String),
+    /// Cure these problems; if the list is empty, those that a language server finds in the focus.
+    Fix(Vec<Diagnostic>),
+}
+
+/// One run, as it is asked for.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// What to do.
+    pub task: Task,
+    /// Where.
+    pub focus: Option<Focus>,
+    /// `provider/model`; unset: the configured one.
+    pub model: Option<String>,
+    /// Only tools that change nothing.
+    pub read_only: bool,
+    /// Go on with this session.
+    pub session: Option<String>,
+}
+
+/// Why a run could not be started.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// There is no such session.
+    #[error(transparent)]
+    UnknownSession(#[from] UnknownSession),
+    /// The session has a run at work.
+    #[error("session {0} is still working: cancel it, or wait until it has finished")]
+    Busy(String),
+    /// The model can't be had.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+/// No session has this id.
+#[derive(Debug, Error)]
+#[error("session: there is no session {0:?}")]
+pub struct UnknownSession(pub String);
+
+/// Starts runs and keeps their sessions.
+pub struct Agent {
+    pub(crate) config: AgentConfig,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) tools: Registry,
+    models: Catalogue,
+    default_model: String,
+    sessions: Sessions,
+}
+
+impl Agent {
+    /// `default_model` is what a run uses when it names none.
+    pub fn new(
+        config: AgentConfig,
+        default_model: String,
+        models: Catalogue,
+        workspace: Arc<Workspace>,
+        pool: Arc<Pool>,
+    ) -> Arc<Self> {
+        let tools = Registry::builtin().without(|name| config.tools.get(name) == Some(&false));
+        Arc::new(Agent {
+            config,
+            workspace,
+            pool,
+            tools,
+            models,
+            default_model,
+            sessions: Sessions::default(),
+        })
+    }
+
+    /// Starts a run in a task of its own and answers its session's id at once.
+    pub fn start(
+        self: &Arc<Self>,
+        request: RunRequest,
+        observer: Arc<dyn Observer>,
+    ) -> Result<String, StartError> {
+        let model = request.model.as_deref().unwrap_or(&self.default_model);
+        let provider = self.provider(model)?;
+        let session = match &request.session {
+            None => self.sessions.create(title(&request)),
+            Some(id) => {
+                let session = (self.sessions.get(id)).ok_or_else(|| UnknownSession(id.clone()))?;
+                if session.begin_again().is_none() {
+                    return Err(StartError::Busy(id.clone()));
+                }
+                session
+            }
+        };
+        let id = session.id.clone();
+        Run::spawn(self.clone(), session, provider, request, observer);
+        Ok(id)
+    }
+
+    /// Asks a run to stop; it says so itself by its `finished`.
+    pub fn cancel(&self, session: &str) -> Result<(), UnknownSession> {
+        let known = self.sessions.get(session);
+        known
+            .map(|session| session.token().cancel())
+            .ok_or_else(|| UnknownSession(session.to_owned()))
+    }
+
+    /// Whether a session has this id.
+    pub fn knows(&self, session: &str) -> bool {
+        self.sessions.get(session).is_some()
+    }
+
+    /// All sessions of this process, newest first.
+    pub fn sessions(&self) -> Vec<SessionInfo> {
+        let all = self.sessions.all();
+        all.iter().map(|session| session.info()).collect()
+    }
+
+    /// The runs at work, newest first.
+    pub fn running(&self) -> Vec<RunInfo> {
+        let all = self.sessions.all();
+        all.iter()
+            .filter_map(|session| session.run_info())
+            .collect()
+    }
+
+    /// The model that a run uses when it names none.
+    pub fn default_model(&self) -> &str {
+        &self.default_model
+    }
+
+    /// Waits until no run works on this session.
+    pub async fn wait(&self, session: &str) -> Result<Status, UnknownSession> {
+        let known = self.sessions.get(session);
+        let session = known.ok_or_else(|| UnknownSession(session.to_owned()))?;
+        Ok(session.ended().await)
+    }
+
+    /// Cancels every run and waits until all have ended.
+    pub async fn shutdown(&self) {
+        let all = self.sessions.all();
+        for session in &all {
+            session.token().cancel();
+        }
+        for session in &all {
+            session.ended().await;
+        }
+    }
+
+    fn provider(&self, model: &str) -> Result<Arc<dyn Provider>, ModelError> {
+        if model == quickfix::ID {
+            return Ok(Arc::new(Quickfix));
+        }
+        self.models.resolve(model)
+    }
+}
+
+fn title(request: &RunRequest) -> String {
+    match &request.task {
+        Task::Ask(prompt) => first_line(prompt),
+        Task::Fix(problems) => match problems.as_slice() {
+            [] => "Fix problems here".to_owned(),
+            [one] => format!("Fix: {}", first_line(&one.message)),
+            many => format!("Fix {} problems", many.len()),
+        },
+    }
+}
+
+/// The first line that says something, cut for a title.
+fn first_line(text: &str) -> String {
+    const MOST: usize = 80;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = line.unwrap_or_default();
+    if line.chars().count() <= MOST {
+        return line.to_owned();
+    }
+    let cut: String = line.chars().take(MOST - 1).collect();
+    format!("{cut}…")
+}

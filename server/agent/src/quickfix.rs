@@ -1,0 +1,51 @@
+//! `builtin/quickfix`: the model of those who have set up none. It thinks nothing up: it reads the
+//! request's problems, asks the language server for its own quick fixes, applies the best one,
+//! and checks that the problem is gone. It stands here and not in `model`, because it knows tools by
+//! name. It keeps no state: each answer follows from the conversation so far.
+
+mod choice;
+mod plan;
+
+use async_trait::async_trait;
+use futures::stream;
+use model::{EventStream, ModelError, Provider, Request, Stop, StreamEvent, ToolCall};
+use tokio_util::sync::CancellationToken;
+
+use plan::Next;
+
+/// The model's name.
+pub const ID: &str = "builtin/quickfix";
+
+/// The provider.
+pub struct Quickfix;
+
+#[async_trait]
+impl Provider for Quickfix {
+    fn id(&self) -> &str {
+        ID
+    }
+
+    async fn stream(
+        &self,
+        request: &Request,
+        _cancel: &CancellationToken,
+    ) -> Result<EventStream, ModelError> {
+        let events = match plan::next(&request.messages) {
+            Next::Say(text) => vec![StreamEvent::Text(text), StreamEvent::Done(Stop::End)],
+            Next::Call(input) => {
+                let id = format!("quickfix-{}", request.messages.len());
+                let call = ToolCall {
+                    id,
+                    name: "lsp".to_owned(),
+                    input,
+                    malformed: None,
+                };
+                vec![
+                    StreamEvent::ToolCall(call),
+                    StreamEvent::Done(Stop::ToolCalls),
+                ]
+            }
+        };
+        Ok(Box::pin(stream::iter(events.into_iter().map(Ok))))
+    }
+}

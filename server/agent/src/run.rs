@@ -1,0 +1,240 @@
+//! One run: ask the model, judge and make its calls, give it the results, until it says no more.
+//! It never speaks to a person: all that happens goes out as events.
+
+mod calls;
+mod stream;
+
+use std::{sync::Arc, time::Duration};
+
+use langserver::{Diagnosis, Diagnostic};
+use model::{Block, Message, Provider, Request, Role, Stop, ToolSpec, Usage};
+use tokio_util::sync::CancellationToken;
+use tools::Context;
+use workspace::ByteRange;
+
+use crate::{
+    agent::{Agent, RunRequest, Task},
+    event::{EventKind, Observer, Status},
+    prompt,
+    session::Session,
+};
+use stream::Outlet;
+
+/// How long a run looks for problems when it was given none: a cold language server included.
+const LOOK: Duration = Duration::from_secs(60);
+
+pub(crate) struct Run {
+    agent: Arc<Agent>,
+    session: Arc<Session>,
+    provider: Arc<dyn Provider>,
+    request: RunRequest,
+    cancel: CancellationToken,
+    outlet: Arc<Outlet>,
+    usage: Usage,
+    last_text: String,
+}
+
+/// Why a run ended, when it was not simply done.
+enum End {
+    Cancelled,
+    Failed(String),
+}
+
+impl Run {
+    /// Starts the run in a task of its own. Whatever happens in it, it ends with one `finished`.
+    pub fn spawn(
+        agent: Arc<Agent>,
+        session: Arc<Session>,
+        provider: Arc<dyn Provider>,
+        request: RunRequest,
+        observer: Arc<dyn Observer>,
+    ) {
+        let outlet = Arc::new(Outlet::new(session.id.clone(), observer));
+        let run = Run {
+            cancel: session.token(),
+            outlet: outlet.clone(),
+            session: session.clone(),
+            agent,
+            provider,
+            request,
+            usage: Usage::default(),
+            last_text: String::new(),
+        };
+        tokio::spawn(async move {
+            let (status, message, usage) = match tokio::spawn(run.work()).await {
+                Ok(end) => end,
+                Err(error) => {
+                    tracing::error!(%error, "a run panicked");
+                    let message = "an internal error ended the run; what it had changed stays, and the log has the details";
+                    (Status::Failed, message.to_owned(), Usage::default())
+                }
+            };
+            // A door that was told of the end must find the session at rest.
+            session.end(status);
+            outlet.emit(EventKind::Finished {
+                status,
+                message,
+                files: session.files(),
+                usage,
+            });
+        });
+    }
+
+    async fn work(mut self) -> (Status, String, Usage) {
+        let end = self.steps().await;
+        let (status, message) = match end {
+            Ok(()) => (Status::Done, self.last_text.trim().to_owned()),
+            Err(End::Cancelled) => (Status::Cancelled, "Cancelled".to_owned()),
+            Err(End::Failed(message)) => (Status::Failed, message),
+        };
+        (status, message, self.usage)
+    }
+
+    async fn steps(&mut self) -> Result<(), End> {
+        let cx = Context {
+            workspace: self.agent.workspace.clone(),
+            pool: self.agent.pool.clone(),
+            cancel: self.cancel.clone(),
+            label: format!("Agent: {}", self.session.title),
+        };
+        self.outlet.emit(EventKind::Started {
+            prompt: match &self.request.task {
+                Task::Ask(prompt) => prompt.clone(),
+                Task::Fix(_) => self.session.title.clone(),
+            },
+            model: self.provider.id().to_owned(),
+        });
+        let problems = match &self.request.task {
+            Task::Fix(problems) if problems.is_empty() => match self.look(&cx).await? {
+                Some(found) => found,
+                None => return Ok(()),
+            },
+            Task::Fix(problems) => problems.clone(),
+            Task::Ask(_) => Vec::new(),
+        };
+        let focus = self.request.focus.clone();
+        let (system, notices) = prompt::system(
+            &self.agent.config,
+            &self.agent.workspace,
+            focus.as_ref(),
+            self.request.read_only,
+        );
+        for message in notices {
+            self.outlet.emit(EventKind::Notice { message });
+        }
+        let asked = prompt::request(&self.request.task, &problems, focus.as_ref(), &cx);
+        let mut request = Request {
+            system,
+            messages: self.session.messages(),
+            tools: self.tools(),
+            max_output: None,
+        };
+        request.messages.push(Message::user(asked));
+        let end = self.converse(&mut request, &cx).await;
+        self.session.keep(request.messages);
+        end
+    }
+
+    /// The loop itself.
+    async fn converse(&mut self, request: &mut Request, cx: &Context) -> Result<(), End> {
+        for _ in 0..self.agent.config.max_steps {
+            self.session.set_step("Thinking");
+            let answer = self.ask(request).await?;
+            let mut blocks = Vec::new();
+            if !answer.text.is_empty() {
+                blocks.push(Block::text(answer.text.clone()));
+                self.last_text = answer.text;
+            }
+            blocks.extend(answer.calls.iter().cloned().map(Block::ToolCall));
+            if blocks.is_empty() {
+                return Err(End::Failed(format!(
+                    "{} answered with neither text nor a tool call: try again, or another model",
+                    self.provider.id()
+                )));
+            }
+            request.messages.push(Message {
+                role: Role::Assistant,
+                blocks,
+            });
+            if answer.calls.is_empty() {
+                return match answer.stop {
+                    Stop::Length => Err(End::Failed(
+                        "the model's answer was cut at its output limit: ask for less at once, or raise max_output".into(),
+                    )),
+                    Stop::Refused => Err(End::Failed(
+                        "the model or its provider refused to answer this request".into(),
+                    )),
+                    _ => Ok(()),
+                };
+            }
+            let results = self.make(&answer.calls, cx).await;
+            request.messages.push(Message {
+                role: Role::User,
+                blocks: results,
+            });
+            if self.cancel.is_cancelled() {
+                return Err(End::Cancelled);
+            }
+        }
+        Err(End::Failed(format!(
+            "stopped after {} steps (agent.max_steps); what was changed so far stays",
+            self.agent.config.max_steps
+        )))
+    }
+
+    /// The problems in the focus, if there are any; `None` ends the run with nothing to do.
+    async fn look(&mut self, cx: &Context) -> Result<Option<Vec<Diagnostic>>, End> {
+        let Some(focus) = self.request.focus.clone() else {
+            return Err(End::Failed("there is no file to fix problems in".into()));
+        };
+        let shown = cx.shown(&focus.uri);
+        self.session.set_step(&format!("Checking {shown}"));
+        let diagnosis = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return Err(End::Cancelled),
+            diagnosis = self.agent.pool.diagnostics(&focus.uri, LOOK, &self.cancel) => diagnosis,
+        };
+        let found = match diagnosis {
+            Diagnosis::Fresh(found) => found,
+            Diagnosis::Pending(found) => {
+                if found.is_empty() {
+                    return Err(End::Failed(format!(
+                        "the language server has not finished checking {shown}: try again in a moment"
+                    )));
+                }
+                found
+            }
+            Diagnosis::Unavailable(reason) => {
+                return Err(End::Failed(format!(
+                    "problems in {shown} can't be known: {reason}"
+                )));
+            }
+        };
+        let here: Vec<Diagnostic> = found
+            .into_iter()
+            .filter(|problem| focus.range.is_none_or(|range| meets(range, problem.range)))
+            .collect();
+        if here.is_empty() {
+            let place = if focus.range.is_some() { " here" } else { "" };
+            self.last_text = format!("No problems found{place} in {shown}.");
+            return Ok(None);
+        }
+        Ok(Some(here))
+    }
+
+    fn tools(&self) -> Vec<ToolSpec> {
+        let specs = self.agent.tools.specs(self.request.read_only);
+        specs
+            .into_iter()
+            .map(|spec| ToolSpec {
+                name: spec.name,
+                description: spec.description,
+                schema: spec.schema,
+            })
+            .collect()
+    }
+}
+
+fn meets(left: ByteRange, right: ByteRange) -> bool {
+    left.start <= right.end && right.start <= left.end
+}

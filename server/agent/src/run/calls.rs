@@ -1,0 +1,151 @@
+//! The calls of one answer: prepared, judged, made. All at once where none changes anything, else
+//! one after the other. Each call gets exactly one result, whatever becomes of it.
+
+use std::{sync::Arc, time::Duration};
+
+use model::{Block, ToolCall};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use tools::{Context, Output, Prepared, ToolError};
+
+use super::Run;
+use crate::{
+    event::EventKind,
+    judge::{Judge, Verdict},
+};
+
+/// How long calls may take to wind up once the run is cancelled. An edit that is still under way
+/// then goes on by itself: it is never torn in the middle.
+const GRACE: Duration = Duration::from_millis(120);
+
+/// A call that has passed the gate, or the reason why not.
+struct Ready<'a> {
+    call: &'a ToolCall,
+    title: String,
+    prepared: Result<Prepared, String>,
+}
+
+impl Run {
+    pub(super) async fn make(&mut self, calls: &[ToolCall], cx: &Context) -> Vec<Block> {
+        let ready: Vec<Ready> = calls.iter().map(|call| self.ready(call, cx)).collect();
+        let changes = |one: &Ready| {
+            let prepared = one.prepared.as_ref();
+            prepared.is_ok_and(|prepared| prepared.tool.changes(&prepared.input))
+        };
+        let at_once = !ready.iter().any(changes);
+        let mut results = Vec::with_capacity(calls.len());
+        if at_once {
+            let begun: Vec<_> = ready.iter().map(|one| self.begin(one, cx)).collect();
+            for (one, task) in ready.iter().zip(begun) {
+                results.push(self.finish(one, task).await);
+            }
+        } else {
+            for one in &ready {
+                let task = self.begin(one, cx);
+                results.push(self.finish(one, task).await);
+            }
+        }
+        results
+    }
+
+    fn ready<'a>(&self, call: &'a ToolCall, cx: &Context) -> Ready<'a> {
+        let tools = &self.agent.tools;
+        let prepared = match &call.malformed {
+            Some(arguments) => Err(tools.malformed(&call.name, arguments)),
+            None => tools.prepare(&call.name, call.input.clone()),
+        };
+        let title = match &prepared {
+            Ok(prepared) => prepared.tool.title(&prepared.input, cx),
+            Err(_) => format!("Invalid call of {}", call.name),
+        };
+        let judge = Judge {
+            context: cx,
+            read_only: self.request.read_only,
+            focus: self.request.focus.as_ref().map(|focus| &focus.uri),
+        };
+        let prepared = prepared.and_then(|prepared| match judge.judge(&prepared) {
+            Verdict::Allow => Ok(prepared),
+            Verdict::Deny(reason) => Err(reason),
+        });
+        Ready {
+            call,
+            title,
+            prepared,
+        }
+    }
+
+    fn begin(&self, ready: &Ready, cx: &Context) -> Option<JoinHandle<Result<Output, ToolError>>> {
+        self.outlet.emit(EventKind::ToolCall {
+            id: ready.call.id.clone(),
+            name: ready.call.name.clone(),
+            input: match &ready.call.malformed {
+                Some(arguments) => Value::String(arguments.clone()),
+                None => ready.call.input.clone(),
+            },
+            title: ready.title.clone(),
+        });
+        self.session.set_step(&ready.title);
+        if self.cancel.is_cancelled() {
+            return None;
+        }
+        let prepared = ready.prepared.as_ref().ok()?;
+        let (tool, input) = (Arc::clone(&prepared.tool), prepared.input.clone());
+        let cx = cx.clone();
+        Some(tokio::spawn(async move { tool.call(input, &cx).await }))
+    }
+
+    async fn finish(
+        &mut self,
+        ready: &Ready<'_>,
+        task: Option<JoinHandle<Result<Output, ToolError>>>,
+    ) -> Block {
+        let result = match (task, &ready.prepared) {
+            (_, Err(reason)) => Err(reason.clone()),
+            (None, Ok(_)) => Err(ToolError::Cancelled.to_string()),
+            (Some(task), Ok(_)) => self.wait(task).await,
+        };
+        let (ok, output) = match result {
+            Ok(output) => (true, output),
+            Err(text) => (false, Output::text(text)),
+        };
+        for applied in output.applied {
+            self.session.changed(applied.after.uri.as_str());
+            self.outlet.emit(EventKind::Edit { applied });
+        }
+        self.outlet.emit(EventKind::ToolResult {
+            id: ready.call.id.clone(),
+            ok,
+            title: ready.title.clone(),
+            output: output.text.clone(),
+            truncated: output.truncated,
+        });
+        Block::ToolResult {
+            id: ready.call.id.clone(),
+            ok,
+            output: output.text,
+        }
+    }
+
+    async fn wait(
+        &self,
+        mut task: JoinHandle<Result<Output, ToolError>>,
+    ) -> Result<Output, String> {
+        let joined = tokio::select! {
+            joined = &mut task => joined,
+            () = self.cancel.cancelled() => match tokio::time::timeout(GRACE, task).await {
+                Ok(joined) => joined,
+                Err(_) => return Err(ToolError::Cancelled.to_string()),
+            },
+        };
+        match joined {
+            Ok(result) => result.map_err(|error| error.to_string()),
+            Err(error) => {
+                tracing::error!(%error, "a tool panicked");
+                Err(
+                    "an internal error ended this call; nothing more is known. Try another way"
+                        .into(),
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The command line: what can be typed, and help that teaches it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A coding agent that is a language server.
+///
+/// Without a command it is the language server over stdio: let your editor start it
+/// (README.md has the configuration). Try it first with `copydesk try`, which needs no key and no
+/// network.
+#[derive(Debug, Parser)]
+#[command(name = "copydesk", version, after_help = AFTER, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do; without one: serve.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    /// The same as `serve`; many editors pass it.
+    #[arg(long, hide = true)]
+    pub stdio: bool,
+}
+
+const AFTER: &str = "\
+Environment:
+  OPENAI_API_KEY, OPENROUTER_API_KEY   keys of models; OPENAI_BASE_URL where OpenAI's API is
+  COPYDESK_MODEL       provider/model, over every configuration file
+  COPYDESK_LOG         what to log to stderr, e.g. info or copydesk=debug,langserver=trace
+  COPYDESK_CONFIG_DIR  where config.toml is looked for
+
+Without a key the model is builtin/quickfix: it applies the language servers' own quick fixes.
+
+Examples:
+  copydesk try
+  copydesk fix src/main.rs:12
+  copydesk run --prompt 'What does parse() return for an empty line?' --read-only";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// The language server over stdin and stdout, for editors. Logs go to stderr.
+    Serve {
+        /// Accepted because many editors pass it; stdio is all there is.
+        #[arg(long)]
+        stdio: bool,
+    },
+    /// Shows the main job on a sample project made on the spot: a file that was never saved, a
+    /// diagnostic, "Fix with agent", the diff. Needs a language server; no key, no network.
+    Try {
+        /// The sample's language.
+        #[arg(long, value_enum, default_value_t = Language::Rust)]
+        language: Language,
+        /// Which model, as provider/model.
+        #[arg(long, default_value = "builtin/quickfix")]
+        model: String,
+    },
+    /// One run on the files of a folder, without an editor.
+    ///
+    /// Exits with 0 when done, 1 when it failed, 2 for wrong usage, 3 when something it needed was
+    /// denied, 130 when cancelled.
+    Run {
+        /// What to do; `-` or nothing reads it from stdin.
+        #[arg(long, value_name = "TEXT")]
+        prompt: Option<String>,
+        /// What it is about: FILE, FILE:LINE or FILE:LINE:COLUMN, counted from 1.
+        #[arg(long, value_name = "FILE[:LINE[:COLUMN]]")]
+        file: Option<String>,
+        #[command(flatten)]
+        options: RunOptions,
+    },
+    /// Fixes the problems that language servers find in a file, or at one place in it.
+    ///
+    /// Exit codes as for `run`.
+    Fix {
+        /// FILE, FILE:LINE or FILE:LINE:COLUMN, counted from 1.
+        #[arg(value_name = "FILE[:LINE[:COLUMN]]")]
+        file: String,
+        #[command(flatten)]
+        options: RunOptions,
+    },
+    /// Ends the language servers of a copydesk that was killed. Started by copydesk itself.
+    #[command(name = "__supervise", hide = true)]
+    Supervise,
+}
+
+/// What `run` and `fix` share.
+#[derive(Debug, Args)]
+pub struct RunOptions {
+    /// Which model, as provider/model.
+    #[arg(long)]
+    pub model: Option<String>,
+    /// Events as JSON, one a line, and nothing else on stdout.
+    #[arg(long)]
+    pub json: bool,
+    /// Only look; change nothing.
+    #[arg(long)]
+    pub read_only: bool,
+    /// The workspace folder; the current folder if left out.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+/// The languages that `try` has a sample for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    /// With rust-analyzer.
+    Rust,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,104 @@
+//! Reads the configuration from every place that it may stand in, later over earlier, and hands
+//! each room its part. A mistake is one warning that says where and what would be right; the rest
+//! still counts.
+
+mod check;
+mod layer;
+
+use std::path::{Path, PathBuf};
+
+use agent::AgentConfig;
+use langserver::Servers;
+use model::ProviderConfig;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+use layer::Layer;
+
+/// The whole of it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    /// `provider/model` of runs that name none.
+    pub model: Option<String>,
+    /// How models are reached.
+    pub providers: BTreeMap<String, ProviderConfig>,
+    /// Language servers, over the built-in catalogue.
+    pub language_servers: Servers,
+    /// The loop.
+    pub agent: AgentConfig,
+}
+
+/// A configuration with what was wrong with it.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// What counts.
+    pub config: Config,
+    /// One line a mistake.
+    pub warnings: Vec<String>,
+}
+
+/// In a workspace that nobody has trusted, its own file may set these and nothing that starts a
+/// program or reaches out.
+const UNTRUSTED: [&str; 3] = ["model", "small_model", "agent"];
+
+/// Where the person's own configuration is kept.
+pub fn directory() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("COPYDESK_CONFIG_DIR") {
+        return Some(PathBuf::from(named));
+    }
+    directories::ProjectDirs::from("", "", "copydesk").map(|dirs| dirs.config_dir().to_path_buf())
+}
+
+/// Reads all of it for a workspace. `options` are the client's `initializationOptions`.
+pub fn load(roots: &[PathBuf], options: &Value) -> Loaded {
+    let mut warnings = Vec::new();
+    let mut layers = Vec::new();
+    if let Some(directory) = directory() {
+        layers.extend(Layer::file(&directory.join("config.toml"), &mut warnings));
+    }
+    for root in roots {
+        let path = root.join(".copydesk").join("config.toml");
+        // A client may open the folder of the configuration itself as its workspace.
+        if directory().is_some_and(|directory| same(&directory.join("config.toml"), &path)) {
+            continue;
+        }
+        if let Some(layer) = Layer::file(&path, &mut warnings) {
+            layers.push(layer.only(&UNTRUSTED, &mut warnings));
+        }
+    }
+    layers.push(Layer::options(options));
+    layers.push(Layer::environment());
+    let mut whole = Value::Object(serde_json::Map::new());
+    for layer in layers {
+        let clean = check::clean(layer, &mut warnings);
+        merge(&mut whole, clean);
+    }
+    let config = serde_json::from_value(whole).unwrap_or_else(|error| {
+        warnings.push(format!(
+            "the configuration can't be used together: {error}; defaults are used"
+        ));
+        Config::default()
+    });
+    Loaded { config, warnings }
+}
+
+fn same(left: &Path, right: &Path) -> bool {
+    match (left.canonicalize(), right.canonicalize()) {
+        (Ok(left), Ok(right)) => left == right,
+        _ => false,
+    }
+}
+
+/// Tables merge by key; anything else is replaced.
+fn merge(under: &mut Value, over: Value) {
+    match (under, over) {
+        (Value::Object(under), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(under.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (under, over) => *under = over,
+    }
+}

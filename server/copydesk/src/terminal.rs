@@ -1,0 +1,273 @@
+//! The terminal's door: one run on real files (`copydesk run`, `copydesk fix`). There is no editor
+//! here, so every text is the disk's.
+
+use std::{
+    io::{Read as _, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use agent::{Event, EventKind, Focus, Observer, RunRequest, StartError, Status, Task};
+use anyhow::{Context as _, bail};
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio::sync::oneshot;
+use workspace::{
+    Buffers, ByteRange, DocumentUri, Edit, Encoding, Host, HostError, Position, Range, Reply,
+    Snapshot, Workspace,
+};
+
+use crate::{
+    cli::RunOptions,
+    place::Place,
+    rooms::{self, Rooms},
+};
+
+/// `copydesk run`.
+pub async fn run(
+    prompt: Option<String>,
+    file: Option<String>,
+    options: RunOptions,
+) -> anyhow::Result<ExitCode> {
+    let prompt = match prompt.as_deref() {
+        None | Some("-") => {
+            let mut text = String::new();
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .context("the prompt can't be read from stdin")?;
+            text
+        }
+        Some(text) => text.to_owned(),
+    };
+    if prompt.trim().is_empty() {
+        bail!(Usage(
+            "the prompt is empty: say what to do with --prompt, or on stdin".into()
+        ));
+    }
+    start(Task::Ask(prompt), file, options).await
+}
+
+/// `copydesk fix`.
+pub async fn fix(file: String, options: RunOptions) -> anyhow::Result<ExitCode> {
+    start(Task::Fix(Vec::new()), Some(file), options).await
+}
+
+/// What was typed can't be meant: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(pub String);
+
+async fn start(task: Task, file: Option<String>, options: RunOptions) -> anyhow::Result<ExitCode> {
+    let root = workspace_folder(options.dir.clone())?;
+    let workspace = Workspace::new(vec![root.clone()], Buffers::new(), Arc::new(NoEditor));
+    let Rooms {
+        agent,
+        pool,
+        warnings,
+    } = rooms::build(std::slice::from_ref(&root), &Value::Null, &workspace);
+    for warning in warnings {
+        eprintln!("copydesk: {warning}");
+    }
+    let focus = match file {
+        None => None,
+        // What is typed counts from where one stands, not from --dir.
+        Some(file) => Some(focus(&file, &workspace)?),
+    };
+    let (ended, end) = oneshot::channel();
+    let printer = Arc::new(Printer {
+        json: options.json,
+        ended: Mutex::new(Some(ended)),
+        midline: Mutex::new(false),
+        said: Mutex::new(false),
+    });
+    let request = RunRequest {
+        task,
+        focus,
+        model: options.model,
+        read_only: options.read_only,
+        session: None,
+    };
+    let session = match agent.start(request, printer) {
+        Ok(session) => session,
+        Err(StartError::Model(error)) => bail!(Usage(error.to_string())),
+        Err(error) => bail!(error),
+    };
+    let mut end = std::pin::pin!(end);
+    let status = tokio::select! {
+        status = &mut end => status,
+        () = interrupted() => {
+            let _ = agent.cancel(&session);
+            end.await
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(2), pool.shutdown()).await;
+    Ok(ExitCode::from(match status.unwrap_or(Status::Failed) {
+        Status::Done => 0,
+        Status::Failed | Status::Running => 1,
+        Status::Denied => 3,
+        Status::Cancelled => 130,
+    }))
+}
+
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+fn workspace_folder(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let dir = match named {
+        Some(dir) => dir,
+        None => std::env::current_dir().context("the current folder can't be read")?,
+    };
+    let whole = dir
+        .canonicalize()
+        .map_err(|error| Usage(format!("--dir {}: {error}", dir.display())))?;
+    if !whole.is_dir() {
+        bail!(Usage(format!("--dir {} is no folder", dir.display())));
+    }
+    Ok(whole)
+}
+
+fn focus(file: &str, workspace: &Workspace) -> anyhow::Result<Focus> {
+    let here = std::env::current_dir().context("the current folder can't be read")?;
+    let place = Place::parse(file, &here).map_err(Usage)?;
+    let path = place
+        .path
+        .canonicalize()
+        .with_context(|| format!("{} can't be read", place.path.display()))?;
+    let uri = DocumentUri::from_path(&path).map_err(|error| Usage(error.to_string()))?;
+    let snapshot = workspace
+        .read(&uri)
+        .map_err(|error| Usage(error.to_string()))?;
+    let range = place
+        .line
+        .map(|line| range(&snapshot, line - 1, place.column.map(|column| column - 1)));
+    Ok(Focus { uri, range })
+}
+
+/// A whole line, or one place in it.
+fn range(snapshot: &Snapshot, line: u32, column: Option<u32>) -> ByteRange {
+    let at = |character| Position { line, character };
+    let range = match column {
+        None => Range {
+            start: at(0),
+            end: at(u32::MAX),
+        },
+        Some(column) => Range {
+            start: at(column),
+            end: at(column),
+        },
+    };
+    snapshot.text.byte_range(range, Encoding::Utf32)
+}
+
+/// No document is ever open here, so nothing is ever asked of it.
+struct NoEditor;
+
+#[async_trait]
+impl Host for NoEditor {
+    async fn apply(&self, _: &Edit, _: &str) -> Result<Reply, HostError> {
+        Err(HostError::Unsupported)
+    }
+}
+
+/// Prints a run: the answer to stdout and the steps to stderr, or all events to stdout as JSON.
+struct Printer {
+    json: bool,
+    ended: Mutex<Option<oneshot::Sender<Status>>>,
+    midline: Mutex<bool>,
+    said: Mutex<bool>,
+}
+
+impl Observer for Printer {
+    fn event(&self, event: &Event) {
+        if self.json {
+            let mut line = event.to_json(Encoding::Utf16).to_string();
+            line.push('\n');
+            // A closed pipe is no reason to stop in the middle of an edit.
+            let _ = std::io::stdout().lock().write_all(line.as_bytes());
+        } else {
+            self.print(&event.kind);
+        }
+        if let EventKind::Finished { status, .. } = &event.kind
+            && let Some(ended) = lock(&self.ended).take()
+        {
+            let _ = ended.send(*status);
+        }
+    }
+}
+
+impl Printer {
+    fn print(&self, kind: &EventKind) {
+        match kind {
+            EventKind::Started { model, .. } => eprintln!("{model}"),
+            EventKind::Text { delta } => {
+                let mut out = std::io::stdout().lock();
+                let _ = out.write_all(delta.as_bytes());
+                let _ = out.flush();
+                *lock(&self.midline) = !delta.ends_with('\n');
+                *lock(&self.said) = true;
+            }
+            EventKind::ToolCall { title, .. } => {
+                self.end_line();
+                eprintln!("  {title}");
+            }
+            EventKind::ToolResult {
+                ok: false, output, ..
+            } => {
+                eprintln!("    {}", output.lines().next().unwrap_or_default());
+            }
+            EventKind::Edit { applied } => {
+                let uri = &applied.after.uri;
+                let path = uri
+                    .path()
+                    .map_or_else(|| uri.to_string(), |path| path.display().to_string());
+                let before = applied.before.text.to_string();
+                eprint!(
+                    "{}",
+                    tools::unified(
+                        path.trim_start_matches('/'),
+                        &before,
+                        &applied.after.text.to_string()
+                    )
+                );
+            }
+            EventKind::Notice { message } => eprintln!("copydesk: {message}"),
+            EventKind::Finished {
+                status, message, ..
+            } => {
+                self.end_line();
+                if *status != Status::Done {
+                    eprintln!("copydesk: {}: {message}", status.as_str());
+                } else if !*lock(&self.said) {
+                    let _ = writeln!(std::io::stdout().lock(), "{message}");
+                }
+            }
+            EventKind::Reasoning { .. } | EventKind::ToolResult { .. } | EventKind::Usage(_) => {}
+        }
+    }
+
+    /// The answer comes in pieces; what follows it begins on a line of its own.
+    fn end_line(&self) {
+        let mut midline = lock(&self.midline);
+        if std::mem::take(&mut *midline) {
+            let _ = std::io::stdout().lock().write_all(b"\n");
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

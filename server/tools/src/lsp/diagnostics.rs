@@ -1,0 +1,59 @@
+//! `diagnostics`: in three states, since silence is never "clean".
+
+use langserver::Diagnosis;
+
+use super::{DEADLINE, Place};
+use crate::{
+    context::Context,
+    problems::Problem,
+    tool::{Output, ToolError},
+    truncate,
+};
+
+pub async fn all(at: &Place<'_>, cx: &Context) -> Result<Output, ToolError> {
+    let diagnosis = cx.pool.diagnostics(at.uri, DEADLINE, &cx.cancel).await;
+    if cx.cancel.is_cancelled() {
+        return Err(ToolError::Cancelled);
+    }
+    let (state, list) = match diagnosis {
+        Diagnosis::Unavailable(reason) => {
+            return Err(ToolError::Failed(format!(
+                "diagnostics of {} are unavailable: {reason}",
+                at.shown
+            )));
+        }
+        Diagnosis::Fresh(list) if list.is_empty() => {
+            return Ok(Output::text(format!(
+                "No problems in {} (checked just now)",
+                at.shown
+            )));
+        }
+        Diagnosis::Fresh(list) => ("checked just now", list),
+        Diagnosis::Pending(list) => (
+            "PENDING: the server has not checked the newest text yet; what it said before",
+            list,
+        ),
+    };
+    // The text may have moved on while the server worked.
+    let snapshot = cx.read(at.uri)?;
+    let mut text = format!("{} in {} ({state}):\n", count(list.len()), at.shown);
+    let mut list = list;
+    list.sort_by_key(|diagnostic| (diagnostic.severity, diagnostic.range.start));
+    for diagnostic in &list {
+        let problem = Problem::new(at.shown.clone(), diagnostic, &snapshot);
+        text.push_str(&format!("{problem}\n"));
+    }
+    let (text, truncated) = truncate::text(text, "cure these first");
+    Ok(Output {
+        text,
+        truncated,
+        applied: Vec::new(),
+    })
+}
+
+fn count(number: usize) -> String {
+    match number {
+        1 => "1 problem".to_owned(),
+        many => format!("{many} problems"),
+    }
+}
