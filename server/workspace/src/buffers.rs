@@ -212,7 +212,7 @@ impl Buffers {
                     text: text.to_owned(),
                 };
                 self.each_listener(|listener| {
-                    listener.changed(&before, &open.snapshot, std::slice::from_ref(&replacement))
+                    listener.changed(&before, &open.snapshot, std::slice::from_ref(&replacement));
                 });
             }
         }

@@ -181,20 +181,38 @@ impl Edit {
         let mut told_apart = true;
         let mut standing = Vec::with_capacity(self.replacements.len());
         for (replacement, place) in self.replacements.iter().zip(places) {
-            if !with_edit.is_intact(place) && !place.is_empty() {
+            if !place.is_empty() && !with_edit.is_intact(place) {
                 return None;
             }
             // The new text is there and the old is not: that is an answer. Where both may be, or where the new text is
-            // none, neither what was changed around it nor the texts as a whole may speak against the edit.
-            if without.is_intact(replacement.range) || place.is_empty() {
+            // none, the texts are weighed.
+            if place.is_empty() || without.is_intact(replacement.range) {
                 told_apart = false;
-                if with_edit.cost_at(place) > without.cost_at(replacement.range) {
+                if !self.may_stand(replacement, place, &with_edit, &without) {
                     return None;
                 }
             }
             standing.push(with_edit.moved(place));
         }
         (told_apart || with_edit.cost() < without.cost()).then_some(standing)
+    }
+
+    /// Whether nothing at the place itself speaks against a replacement whose old text may be there still.
+    fn may_stand(
+        &self,
+        replacement: &Replacement,
+        place: ByteRange,
+        with_edit: &Reading,
+        without: &Reading,
+    ) -> bool {
+        let region = replacement.range;
+        let old = self.snapshot.text.slice(region);
+        let one_holds_other = replacement.text.contains(&old) || old.contains(&replacement.text);
+        // As many lines changed either way, and both lines are there: the new text stands beside the old.
+        let side_by_side = with_edit.has_whole_lines(place)
+            && without.has_whole_lines(region)
+            && with_edit.cost().0 == without.cost().0;
+        one_holds_other && !side_by_side && with_edit.cost_at(place) <= without.cost_at(region)
     }
 
     /// Where a replaced region lies in the newest text; `None` if it was changed or if there are two answers.
@@ -211,9 +229,9 @@ impl Edit {
             match Side::of(change, region) {
                 Side::Before => shift += moved,
                 Side::After => {}
-                // Either side of an insertion would do, and nothing says which.
                 Side::Inside => return None,
-                Side::Touching if region.is_empty() => return None,
+                // Two insertions in one place: nothing says which comes first.
+                Side::Touching if region.is_empty() && !change.new.is_empty() => return None,
                 Side::Touching => match reach(change, region) {
                     (true, true) => {
                         // Lies before it or after it: two places for the region, one of them `moved` away.
@@ -274,6 +292,13 @@ impl Reading {
                     before || after
                 }
             })
+    }
+
+    /// Whether the lines that the region is in are as they were.
+    fn has_whole_lines(&self, region: ByteRange) -> bool {
+        let overlaps =
+            |change: &Change| change.old.start < region.end.0 && region.start.0 < change.old.end;
+        !region.is_empty() && !self.lines.iter().any(|block| overlaps(&block.change))
     }
 
     /// Where the region lies in the newer text.

@@ -139,6 +139,16 @@ fn rebase_keeps_both() {
         // An insertion beside other typing.
         ("one\n[>new\n]two\n", "one!\ntwo\n", "one!\nnew\ntwo\n"),
         ("one\n[>new\n]two\n", "one\nt2wo\n", "one\nnew\nt2wo\n"),
+        (
+            "one\n[>new\n]two\nthree\n",
+            "two\nthree\n",
+            "new\ntwo\nthree\n",
+        ),
+        (
+            "one\n[>new\n]two\nthree\n",
+            "one\nthree\n",
+            "one\nnew\nthree\n",
+        ),
         // Whichever of them was typed, the result is the same.
         ("a[a>]aa", "aaaaa", "aaaa"),
         ("a[b>]", "ab", "a"),
@@ -246,6 +256,12 @@ fn does_not_stand_where_it_was_skipped_or_broken() {
         ("[a>A] [b>B]", "A b"),
         // Somewhere else.
         ("one\n[two>TWO]\nthree\n", "zero\nTWO\ntwo\nthree\n"),
+        ("one\n[two>TWO!]\nthree\n", "zero\nTWO!\ntwo\nthree\n"),
+        (
+            "one\n[two>two plus]\nthree\n",
+            "zero\ntwo plus\ntwo\nthree\n",
+        ),
+        ("one\n[two>T\nW\nO]\nthree\n", "zero\nT\nW\nO\ntwo\nthree\n"),
     ] {
         assert!(
             !edit(marked).stands_in(&Text::new(newest)),
@@ -340,7 +356,7 @@ proptest! {
         let second = second.start + before.len()..second.end + before.len();
         let (region, user) = if user_first { (second.clone(), first.clone()) } else { (first.clone(), second.clone()) };
         // Typing where the edit inserts has no one right merge.
-        if region.is_empty() && first.end == second.start {
+        if region.is_empty() && first.end == second.start && !typed.is_empty() {
             return Ok(());
         }
         let mut newest = base.clone();

@@ -1,0 +1,167 @@
+use std::fs;
+
+use async_trait::async_trait;
+
+use super::*;
+use crate::{Edit, HostError, Reply};
+
+struct NoHost;
+
+#[async_trait]
+impl Host for NoHost {
+    async fn apply(&self, _: &Edit, _: &str) -> Result<Reply, HostError> {
+        Err(HostError::Unsupported)
+    }
+}
+
+fn workspace(roots: &[&Path]) -> Arc<Workspace> {
+    Workspace::new(
+        roots.iter().map(|root| root.to_path_buf()).collect(),
+        Buffers::new(),
+        Arc::new(NoHost),
+    )
+}
+
+/// `root/a.rs`, `root/inner/b.rs`, and `outside/c.rs` beside them.
+fn tree() -> tempfile::TempDir {
+    let tree = tempfile::tempdir().expect("a folder");
+    for name in ["root/a.rs", "root/inner/b.rs", "outside/c.rs"] {
+        let path = tree.path().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, name).expect("a file");
+    }
+    tree
+}
+
+fn uri(path: &Path) -> DocumentUri {
+    DocumentUri::from_path(path).expect("absolute")
+}
+
+#[test]
+fn what_is_inside() {
+    let tree = tree();
+    let at = |name: &str| tree.path().join(name);
+    let workspace = workspace(&[&at("root")]);
+    for name in [
+        "root",
+        "root/a.rs",
+        "root/inner/b.rs",
+        "root/new.rs",
+        "root/new/er.rs",
+        "outside/../root/a.rs",
+        "root/./a.rs",
+    ] {
+        assert!(workspace.contains(&at(name)), "{name}");
+    }
+    for name in [
+        "",
+        "outside/c.rs",
+        "root/../outside/c.rs",
+        "root/inner/../../outside/new.rs",
+        "rooted/x",
+        "root/none/../../x",
+    ] {
+        assert!(!workspace.contains(&at(name)), "{name}");
+    }
+    assert!(
+        !workspace.contains(Path::new("root/a.rs")),
+        "a relative path is nowhere"
+    );
+    assert!(!workspace.contains(Path::new("/")));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed() {
+    use std::os::unix::fs::symlink;
+    let tree = tree();
+    let at = |name: &str| tree.path().join(name);
+    symlink(at("outside"), at("root/out")).expect("a link");
+    symlink("../outside/new.rs", at("root/dangling")).expect("a link");
+    symlink("nowhere.rs", at("root/dangling_inside")).expect("a link");
+    symlink("loop", at("root/loop")).expect("a link");
+    symlink(at("root"), at("door")).expect("a link");
+    let workspace = workspace(&[&at("root")]);
+    for name in [
+        "root/out/c.rs",
+        "root/out/new.rs",
+        "root/dangling",
+        "root/loop/x",
+        "root/out/../a.rs",
+    ] {
+        assert!(!workspace.contains(&at(name)), "{name}");
+    }
+    for name in ["door/a.rs", "door/new.rs", "root/dangling_inside"] {
+        assert!(workspace.contains(&at(name)), "{name}");
+    }
+    // A root may itself be given by a link; it is told as it was given.
+    let by_link = self::workspace(&[&at("door")]);
+    assert_eq!(by_link.root_of(&at("root/a.rs")), Some(at("door")));
+}
+
+#[test]
+fn the_innermost_root_and_other_roots() {
+    let tree = tree();
+    let at = |name: &str| tree.path().join(name);
+    let workspace = workspace(&[&at("root"), &at("root/inner"), &at("gone")]);
+    assert_eq!(
+        workspace.root_of(&at("root/inner/b.rs")),
+        Some(at("root/inner"))
+    );
+    assert_eq!(workspace.root_of(&at("root/a.rs")), Some(at("root")));
+    assert_eq!(
+        workspace.root_of(&at("gone/x.rs")),
+        Some(at("gone")),
+        "a root need not exist yet"
+    );
+    assert_eq!(workspace.root_of(&at("outside/c.rs")), None);
+    workspace.set_roots(vec![at("outside")]);
+    assert_eq!(workspace.roots(), [at("outside")]);
+    assert!(workspace.contains(&at("outside/c.rs")) && !workspace.contains(&at("root/a.rs")));
+}
+
+#[test]
+fn the_buffer_is_read_before_the_disk() {
+    let tree = tree();
+    let path = tree.path().join("root/a.rs");
+    let workspace = workspace(&[tree.path()]);
+    let read = || workspace.read(&uri(&path)).expect("a text");
+    assert!(!read().is_buffer());
+    assert_eq!(read().text, "root/a.rs");
+    workspace.buffers().open(uri(&path), "rust", 1, "unsaved");
+    assert!(read().is_buffer());
+    assert_eq!(read().text, "unsaved");
+    workspace.buffers().close(&uri(&path));
+    assert_eq!(read().text, "root/a.rs");
+    // A buffer needs no file.
+    let untitled = DocumentUri::parse("untitled:1").expect("a URI");
+    assert!(matches!(
+        workspace.read(&untitled),
+        Err(ReadError::NoFile { .. })
+    ));
+    workspace.buffers().open(untitled.clone(), "rust", 1, "new");
+    assert_eq!(workspace.read(&untitled).expect("open").text, "new");
+    let new = uri(&tree.path().join("root/new.rs"));
+    assert!(matches!(
+        workspace.read(&new),
+        Err(ReadError::NotFound { .. })
+    ));
+    workspace
+        .buffers()
+        .open(new.clone(), "rust", 1, "not saved yet");
+    assert_eq!(workspace.read(&new).expect("open").text, "not saved yet");
+}
+
+#[test]
+fn what_is_hidden_is_hidden_though_it_is_open() {
+    let tree = tree();
+    fs::write(tree.path().join(".copydeskignore"), "*.key\n").expect("a file");
+    let key = tree.path().join("root/x.key");
+    let workspace = workspace(&[tree.path()]);
+    assert!(workspace.is_ignored_for_model(&key));
+    workspace.buffers().open(uri(&key), "text", 1, "secret");
+    assert!(matches!(
+        workspace.read(&uri(&key)),
+        Err(ReadError::Hidden { .. })
+    ));
+}
