@@ -1,0 +1,90 @@
+//! What a client sees of one run: its events, its progress, its outcome. It notes and returns: a
+//! run never waits for an editor.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent::{Event, EventKind, Observer};
+
+use crate::connection::Connection;
+use crate::progress::Progress;
+use crate::usage::Usage;
+use crate::{events, outcome};
+
+/// Watches one run for one connection.
+pub(crate) struct RunObserver {
+    connection: Arc<Connection>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    progress: Option<Progress>,
+    used: Usage,
+}
+
+impl RunObserver {
+    pub(crate) fn new(connection: Arc<Connection>) -> Self {
+        Self {
+            connection,
+            state: Mutex::default(),
+        }
+    }
+
+    fn begin(&self, session: &str) -> Option<Progress> {
+        let Connection {
+            client,
+            outgoing,
+            tokens,
+            agent,
+            ..
+        } = &*self.connection;
+        let (agent, wanted) = (Arc::clone(agent), session.to_owned());
+        let title = move || {
+            let mut all = agent.sessions().into_iter();
+            all.find(|known| known.session == wanted)
+                .map(|known| known.title)
+        };
+        client
+            .progress
+            .then(|| Progress::begin(outgoing, tokens, session, title))
+    }
+}
+
+impl Observer for RunObserver {
+    fn event(&self, event: &Event) {
+        events::send(&self.connection, event);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let EventKind::Usage(used) | EventKind::Finished { usage: used, .. } = &event.kind {
+            let now = Usage {
+                input: used.input,
+                output: used.output,
+                cache_read: used.cache_read,
+                cache_write: used.cache_write,
+            };
+            self.connection.used.grow(&mut state.used, now);
+        }
+        match &event.kind {
+            EventKind::Started { .. } => {
+                state.progress = self.begin(&event.session);
+            }
+            EventKind::ToolCall { title: step, .. } | EventKind::Notice { message: step } => {
+                if let Some(progress) = &state.progress {
+                    progress.step(step);
+                }
+            }
+            EventKind::Finished {
+                status, message, ..
+            } => {
+                if let Some(progress) = state.progress.take() {
+                    progress.end(&outcome::line(*status, message));
+                }
+                outcome::show(&self.connection, *status, message);
+            }
+            EventKind::Text { .. }
+            | EventKind::Reasoning { .. }
+            | EventKind::ToolResult { .. }
+            | EventKind::Edit { .. }
+            | EventKind::Usage(_) => {}
+        }
+    }
+}
