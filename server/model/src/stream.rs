@@ -18,6 +18,8 @@ use crate::{EventStream, ModelError, StreamEvent, sse};
 const TAIL: Duration = Duration::from_secs(5);
 /// How long the rest of a complete answer may take, so that its connection can be used again.
 const DRAIN: Duration = Duration::from_secs(1);
+/// So much of that the reader waits for.
+const LINGER: Duration = Duration::from_millis(20);
 /// A provider that only sends signs of life is given this many idle timeouts.
 const ALIVE: u32 = 10;
 /// No answer is larger.
@@ -85,6 +87,9 @@ impl<D: Decode> Reading<D> {
                 return Some(Err(self.cancelled()));
             }
             if let Some(step) = self.queue.pop_front() {
+                if matches!(step, Ok(StreamEvent::Done(_))) {
+                    self.drain().await;
+                }
                 return Some(step);
             }
             let wait = match self.reader.decoder.stage() {
@@ -118,8 +123,6 @@ impl<D: Decode> Reading<D> {
             if let Err(error) = outcome {
                 self.response = None;
                 self.queue.push_back(Err(error));
-            } else if self.reader.decoder.stage() == Stage::Over {
-                self.drain();
             }
         }
     }
@@ -135,12 +138,16 @@ impl<D: Decode> Reading<D> {
         ModelError::Cancelled
     }
 
-    /// Reads what is left behind the answer's end, in the background: only a connection that was read to its end is reused.
-    fn drain(&mut self) {
-        if let Some(mut response) = self.response.take() {
-            tokio::spawn(timeout(DRAIN, async move {
-                while let Ok(Some(_)) = response.chunk().await {}
-            }));
+    /// Reads what is left behind the answer's end: only a connection that was read to its end is used again. It is all but
+    /// always there already; a server that takes its time is waited for in the background.
+    async fn drain(&mut self) {
+        let Some(mut response) = self.response.take() else {
+            return;
+        };
+        let rest = async move { while let Ok(Some(_)) = response.chunk().await {} };
+        let mut rest = Box::pin(timeout(DRAIN, rest));
+        if timeout(LINGER, &mut rest).await.is_err() {
+            tokio::spawn(rest);
         }
     }
 }

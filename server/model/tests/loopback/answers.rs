@@ -1,168 +1,14 @@
-//! A provider against a server on this machine that answers with fixed bytes: statuses, breaks, silence, cancelling, reuse.
+//! Statuses, breaks, silence, cancelling, reuse, proxies.
 
-#![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
-
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use model::{
-    Catalogue, EventStream, Message, ModelError, Provider, ProviderConfig, Request, Secret, Stop,
-    StreamEvent,
-};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use model::{ModelError, ProviderConfig, Stop, StreamEvent};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-const KEY: &str = "sk-very-secret";
-
-/// What the server does with one request.
-enum Answer {
-    /// Sends these bytes, then waits for the next request on the same connection.
-    Bytes(String),
-    /// Sends these bytes and closes the connection.
-    Cut(String),
-    /// Sends these bytes and nothing more, until the other side closes.
-    Hang(String),
-}
-
-/// What the server saw.
-#[derive(Debug, PartialEq)]
-enum Seen {
-    Connected,
-    Request(String),
-    Closed,
-}
-
-/// Answers one request after the other, over as many connections as are made.
-async fn server(answers: Vec<Answer>) -> (String, mpsc::UnboundedReceiver<Seen>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let (seen, sees) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        let mut answers = answers.into_iter();
-        while answers.len() > 0 {
-            let (mut socket, _) = listener.accept().await.unwrap();
-            seen.send(Seen::Connected).unwrap();
-            while let Some(request) = read_request(&mut socket).await {
-                let _ = seen.send(Seen::Request(request));
-                let Some(answer) = answers.next() else { return };
-                let (Answer::Bytes(bytes) | Answer::Cut(bytes) | Answer::Hang(bytes)) = &answer;
-                socket.write_all(bytes.as_bytes()).await.unwrap();
-                match answer {
-                    Answer::Bytes(_) => {}
-                    Answer::Cut(_) => break,
-                    Answer::Hang(_) => {
-                        let _ = socket.read(&mut [0; 1]).await;
-                        let _ = seen.send(Seen::Closed);
-                        break;
-                    }
-                }
-            }
-        }
-    });
-    (url, sees)
-}
-
-async fn read_request(socket: &mut TcpStream) -> Option<String> {
-    let mut request = Vec::new();
-    loop {
-        let mut bytes = [0; 4096];
-        let read = socket
-            .read(&mut bytes)
-            .await
-            .ok()
-            .filter(|&read| read > 0)?;
-        request.extend_from_slice(&bytes[..read]);
-        let text = String::from_utf8_lossy(&request).into_owned();
-        let Some((head, body)) = text.split_once("\r\n\r\n") else {
-            continue;
-        };
-        let length = head
-            .lines()
-            .find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
-        if body.len() >= length.unwrap_or(0) {
-            return Some(text);
-        }
-    }
-}
-
-fn status(line: &str, headers: &str, body: &str) -> String {
-    format!(
-        "HTTP/1.1 {line}\r\n{headers}content-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-}
-
-/// The beginning of a streamed answer.
-fn chunked(events: &[&str]) -> String {
-    let mut text =
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-            .to_owned();
-    for event in events {
-        let event = format!("data: {event}\n\n");
-        let _ = write!(text, "{:x}\r\n{event}\r\n", event.len());
-    }
-    text
-}
-
-fn complete(events: &[&str]) -> String {
-    chunked(events) + "0\r\n\r\n"
-}
-
-const HELLO: &str = r#"{"choices":[{"delta":{"content":"hello"}}]}"#;
-const CALL: &str = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"t","arguments":"{}"}}]}}]}"#;
-const STOP: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
-const DONE: &str = "[DONE]";
-
-fn config(url: &str) -> ProviderConfig {
-    ProviderConfig {
-        base_url: Some(url.to_owned()),
-        api_key_env: Some("TEST_KEY".to_owned()),
-        headers: BTreeMap::from([("x-team".to_owned(), Secret::new("team-secret"))]),
-        ..ProviderConfig::default()
-    }
-}
-
-fn provider_with(config: ProviderConfig, idle: Duration) -> Arc<dyn Provider> {
-    let key = |name: &str| (name == "TEST_KEY").then(|| KEY.to_owned());
-    let catalogue = Catalogue::with_environment(BTreeMap::from([("test".to_owned(), config)]), key)
-        .idle_timeout(idle);
-    catalogue.resolve("test/some/model").unwrap()
-}
-
-fn provider(url: &str) -> Arc<dyn Provider> {
-    provider_with(config(url), Duration::from_secs(120))
-}
-
-fn request() -> Request {
-    Request {
-        messages: vec![Message::user("hi")],
-        ..Request::default()
-    }
-}
-
-async fn ask(provider: &Arc<dyn Provider>) -> Result<EventStream, ModelError> {
-    provider.stream(&request(), &CancellationToken::new()).await
-}
-
-async fn answer(provider: &Arc<dyn Provider>) -> Vec<Result<StreamEvent, ModelError>> {
-    match ask(provider).await {
-        Ok(stream) => stream.collect().await,
-        Err(error) => vec![Err(error)],
-    }
-}
-
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "it is compared with what a stream gives"
-)]
-fn hello() -> Result<StreamEvent, ModelError> {
-    Ok(StreamEvent::Text("hello".to_owned()))
-}
+use crate::server::{Answer, CALL, DONE, HELLO, STOP, Seen, chunked, complete, server, status};
+use crate::{KEY, answer, ask, config, hello, provider, provider_with, request};
 
 #[tokio::test]
 async fn asks_as_the_format_demands_and_gives_the_answer() {
@@ -423,7 +269,7 @@ async fn cancelling_closes_the_connection_at_any_moment() {
     // In the middle of it.
     let (url, mut sees) = server(vec![Answer::Hang(chunked(&[HELLO]))]).await;
     let cancel = CancellationToken::new();
-    let mut stream = self::provider(&url)
+    let mut stream = crate::provider(&url)
         .stream(&request(), &cancel)
         .await
         .unwrap();
@@ -435,7 +281,7 @@ async fn cancelling_closes_the_connection_at_any_moment() {
 
     // By dropping it.
     let (url, mut sees) = server(vec![Answer::Hang(chunked(&[HELLO]))]).await;
-    drop(ask(&self::provider(&url)).await.unwrap());
+    drop(ask(&crate::provider(&url)).await.unwrap());
     while sees.recv().await.unwrap() != Seen::Closed {}
 }
 
@@ -499,7 +345,11 @@ async fn the_proxy_variables_count_but_not_for_this_machine() {
             (url, "http://127.0.0.1:1".to_owned())
         };
         let output = tokio::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "--ignored", "asks_under_proxy_variables"])
+            .args([
+                "--exact",
+                "--ignored",
+                "answers::asks_under_proxy_variables",
+            ])
             .env("TEST_BASE_URL", base)
             .env("HTTP_PROXY", &proxy)
             .env("http_proxy", &proxy)
@@ -509,6 +359,10 @@ async fn the_proxy_variables_count_but_not_for_this_machine() {
             .await
             .unwrap();
         assert_eq!(output.status.success(), reached, "{output:?}");
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains("running 1 test"),
+            "{output:?}"
+        );
         if reached {
             assert_eq!(sees.recv().await, Some(Seen::Connected));
             let Some(Seen::Request(request)) = sees.recv().await else {

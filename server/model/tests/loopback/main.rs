@@ -1,0 +1,67 @@
+//! A provider against a server on this machine that answers with fixed bytes: what is sent, and what is made of statuses,
+//! breaks, silence, cancelling.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
+
+mod answers;
+mod conversation;
+mod server;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use model::{
+    Catalogue, EventStream, Message, ModelError, Provider, ProviderConfig, Request, Secret,
+    StreamEvent,
+};
+use tokio_util::sync::CancellationToken;
+
+const KEY: &str = "sk-very-secret";
+
+fn config(url: &str) -> ProviderConfig {
+    ProviderConfig {
+        base_url: Some(url.to_owned()),
+        api_key_env: Some("TEST_KEY".to_owned()),
+        headers: BTreeMap::from([("x-team".to_owned(), Secret::new("team-secret"))]),
+        ..ProviderConfig::default()
+    }
+}
+
+fn provider_with(config: ProviderConfig, idle: Duration) -> Arc<dyn Provider> {
+    let key = |name: &str| (name == "TEST_KEY").then(|| KEY.to_owned());
+    let catalogue = Catalogue::with_environment(BTreeMap::from([("test".to_owned(), config)]), key)
+        .idle_timeout(idle);
+    catalogue.resolve("test/some/model").unwrap()
+}
+
+fn provider(url: &str) -> Arc<dyn Provider> {
+    provider_with(config(url), Duration::from_secs(120))
+}
+
+fn request() -> Request {
+    Request {
+        messages: vec![Message::user("hi")],
+        ..Request::default()
+    }
+}
+
+async fn ask(provider: &Arc<dyn Provider>) -> Result<EventStream, ModelError> {
+    provider.stream(&request(), &CancellationToken::new()).await
+}
+
+async fn answer(provider: &Arc<dyn Provider>) -> Vec<Result<StreamEvent, ModelError>> {
+    match ask(provider).await {
+        Ok(stream) => stream.collect().await,
+        Err(error) => vec![Err(error)],
+    }
+}
+
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "it is compared with what a stream gives"
+)]
+fn hello() -> Result<StreamEvent, ModelError> {
+    Ok(StreamEvent::Text("hello".to_owned()))
+}
