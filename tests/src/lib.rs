@@ -3,4 +3,5 @@
 
 pub mod client;
 pub mod fixtures;
+pub mod model;
 pub mod neovim;
