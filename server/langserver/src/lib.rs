@@ -3,4 +3,22 @@
 //! LSP's own types stop at this crate's door: what goes out are the small types here. It knows no model and no tool,
 //! and never changes a document.
 
+mod answer;
+pub mod catalogue;
+mod client;
+mod config;
+mod mirror;
+mod pool;
 pub mod process;
+mod queries;
+mod roots;
+mod server;
+mod transport;
+mod wire;
+
+pub use answer::{
+    Answer, CodeAction, Diagnosis, Diagnostic, FileEdit, Location, QueryError, ServerState,
+    ServerStatus, Severity,
+};
+pub use config::{ServerConfig, Servers, Start};
+pub use pool::{Limits, Pool};

@@ -1,0 +1,160 @@
+//! What a user may say about a language server: the `[language_servers.*]` tables of the configuration.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// All configured servers, by name.
+pub type Servers = BTreeMap<String, ServerConfig>;
+
+/// One language server. What is left out is as the catalogue has it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerConfig {
+    /// The program and its arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// LSP language ids of the documents that it serves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub languages: Vec<String>,
+    /// What marks the root of a project, in order of preference: names of files or folders, or `NAME contains TEXT`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub root_markers: Vec<String>,
+    /// Answers to `workspace/configuration`, by section.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub settings: Value,
+    /// Passed as such in `initialize`.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub initialization_options: Value,
+    /// Added to its environment.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// When it is started; unset: at first use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
+    /// Whether it is used; unset: yes, if it is the first installed one for the language. `true` puts it first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+}
+
+/// When a server is started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// When something is first asked of it.
+    #[default]
+    Use,
+    /// When a document of its language is opened.
+    Open,
+}
+
+impl ServerConfig {
+    /// Whether it may be used at all.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled.unwrap_or(true)
+    }
+
+    /// `self` with what `over` says in its place; tables merge by key.
+    #[must_use]
+    pub fn merged_with(mut self, over: &Self) -> Self {
+        for (mine, other) in [
+            (&mut self.command, &over.command),
+            (&mut self.languages, &over.languages),
+            (&mut self.root_markers, &over.root_markers),
+        ] {
+            if !other.is_empty() {
+                mine.clone_from(other);
+            }
+        }
+        merge(&mut self.settings, &over.settings);
+        merge(
+            &mut self.initialization_options,
+            &over.initialization_options,
+        );
+        self.env.extend(over.env.clone());
+        self.start = over.start.or(self.start);
+        self.enabled = over.enabled.or(self.enabled);
+        self
+    }
+
+    /// The settings of a dotted section, as `workspace/configuration` asks for them; null if there are none.
+    pub fn section(&self, section: &str) -> Value {
+        if section.is_empty() {
+            return if self.settings.is_null() {
+                Value::Object(Map::new())
+            } else {
+                self.settings.clone()
+            };
+        }
+        if let Some(whole) = self.settings.get(section) {
+            return whole.clone();
+        }
+        section
+            .split('.')
+            .try_fold(&self.settings, |at, key| at.get(key))
+            .cloned()
+            .unwrap_or_default()
+    }
+}
+
+/// Puts `over` over `under`, key by key where both are tables.
+fn merge(under: &mut Value, over: &Value) {
+    match (under, over) {
+        (_, Value::Null) => {}
+        (Value::Object(under), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(under.entry(key.as_str()).or_insert(Value::Null), value);
+            }
+        }
+        (under, over) => *under = over.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn sections_by_dots() {
+        let config = ServerConfig {
+            settings: json!({"python": {"analysis": {"mode": 1}, "path": "p"}, "js.x": 2, "null": null}),
+            ..ServerConfig::default()
+        };
+        for (section, expected) in [
+            ("python", json!({"analysis": {"mode": 1}, "path": "p"})),
+            ("python.analysis", json!({"mode": 1})),
+            ("python.analysis.mode", json!(1)),
+            ("python.analysis.mode.deeper", json!(null)),
+            ("js.x", json!(2)),
+            ("js", json!(null)),
+            ("null", json!(null)),
+            ("", config.settings.clone()),
+        ] {
+            assert_eq!(config.section(section), expected, "{section:?}");
+        }
+        assert_eq!(ServerConfig::default().section(""), json!({}));
+        assert_eq!(ServerConfig::default().section("a.b"), json!(null));
+    }
+
+    #[test]
+    fn a_user_s_table_goes_over_the_catalogue_s() {
+        let under: ServerConfig = serde_json::from_value(json!({
+            "command": ["a"], "languages": ["x"], "settings": {"s": {"one": 1, "two": 2}}, "env": {"A": "1", "B": "1"}
+        }))
+        .expect("a config");
+        let over: ServerConfig = serde_json::from_value(json!({
+            "command": ["b", "c"], "settings": {"s": {"two": 3}, "t": []}, "env": {"B": "2"}, "start": "open", "enabled": false
+        }))
+        .expect("a config");
+        let merged = serde_json::to_value(under.clone().merged_with(&over)).expect("JSON");
+        let expected = json!({
+            "command": ["b", "c"], "languages": ["x"], "settings": {"s": {"one": 1, "two": 3}, "t": []},
+            "env": {"A": "1", "B": "2"}, "start": "open", "enabled": false
+        });
+        assert_eq!(merged, expected);
+        assert_eq!(under.clone().merged_with(&ServerConfig::default()), under);
+    }
+}

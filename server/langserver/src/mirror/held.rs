@@ -1,0 +1,376 @@
+//! The documents as one server has them, and how it is told of them. It writes to the server's pipe and reads nothing
+//! of ours but the snapshots that it is given.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use serde::{Serialize, Serializer};
+use serde_json::json;
+use workspace::{DocumentUri, Encoding, Origin, Replacement, Snapshot, Text};
+
+use super::{
+    Note,
+    changes::{Say, difference},
+};
+use crate::{catalogue, client::Client};
+
+/// How many documents that no editor holds stay open at a server.
+pub(super) const MOST_BORROWED: usize = 32;
+/// How many earlier versions of a document are kept, to understand what a server says of them.
+const MOST_EARLIER: usize = 8;
+
+/// How a server wants to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Manner {
+    pub kind: SyncKind,
+    pub encoding: Encoding,
+    /// `None`: it does not want to hear of saves; else whether with the text.
+    pub save: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SyncKind {
+    None,
+    Full,
+    Incremental,
+}
+
+/// A document as a server has it.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub snapshot: Snapshot,
+    /// In the server's own count.
+    pub version: i32,
+    language: String,
+    earlier: VecDeque<(i32, Snapshot)>,
+    borrowed: bool,
+}
+
+/// Documents as a server had them at one moment, with its own versions.
+pub(crate) type Texts = BTreeMap<DocumentUri, (Snapshot, i32)>;
+
+/// What the server has been told.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    client: Arc<Client>,
+    manner: Manner,
+    held: BTreeMap<DocumentUri, Held>,
+    borrowed: VecDeque<DocumentUri>,
+    /// Documents of the editor whose text changed since this was last emptied.
+    touched: Vec<DocumentUri>,
+}
+
+impl Wire {
+    pub(super) fn new(client: Arc<Client>, manner: Manner) -> Self {
+        Self {
+            client,
+            manner,
+            held: BTreeMap::new(),
+            borrowed: VecDeque::new(),
+            touched: Vec::new(),
+        }
+    }
+
+    pub fn encoding(&self) -> Encoding {
+        self.manner.encoding
+    }
+
+    /// A document as the server has it now.
+    pub fn held(&self, uri: &DocumentUri) -> Option<&Held> {
+        self.held.get(uri)
+    }
+
+    /// Every document as the server has it now.
+    pub fn all(&self) -> Texts {
+        self.held
+            .iter()
+            .map(|(uri, held)| (uri.clone(), (held.snapshot.clone(), held.version)))
+            .collect()
+    }
+
+    /// The editor's documents that were told of since the last call.
+    pub fn take_touched(&mut self) -> Vec<DocumentUri> {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// The editor's documents that the server has.
+    pub fn buffers(&self) -> Vec<DocumentUri> {
+        self.held
+            .iter()
+            .filter(|(_, held)| !held.borrowed)
+            .map(|(uri, _)| uri.clone())
+            .collect()
+    }
+
+    pub fn set_save(&mut self, save: Option<bool>) {
+        self.manner.save = save;
+    }
+
+    pub(super) fn tell(&mut self, uri: &DocumentUri, note: Note) {
+        let Some(now) = note.now else {
+            return self.close(uri);
+        };
+        let language = language(&now).to_owned();
+        if self
+            .held
+            .get(uri)
+            .is_some_and(|held| held.language != language)
+        {
+            self.close(uri);
+        }
+        if let Some(held) = self.held.get_mut(uri) {
+            let said = match note.steps {
+                Some((base, changes)) if base == held.snapshot.revision => {
+                    changes.told(&held.snapshot.text, &now.text)
+                }
+                _ => by_texts(&held.snapshot.text, &now.text, note.saved),
+            };
+            held.borrowed = false;
+            self.borrowed.retain(|borrowed| borrowed != uri);
+            self.say(uri, now, said);
+        } else {
+            self.open(&now, false);
+            if note.saved {
+                self.say(uri, now, vec![Say::Saved]);
+            }
+        }
+        if !self.touched.contains(uri) {
+            self.touched.push(uri.clone());
+        }
+    }
+
+    /// Makes the server hold a document that no editor holds. One that it has with another text gets this one.
+    pub(super) fn borrow(&mut self, snapshot: &Snapshot) {
+        let uri = &snapshot.uri;
+        match self.held.get(uri) {
+            // A buffer's text comes by the notes, which are newer than any snapshot.
+            Some(held) if !held.borrowed || snapshot.is_buffer() => {}
+            Some(held) => {
+                let said = by_texts(&held.snapshot.text, &snapshot.text, false);
+                self.say(uri, snapshot.clone(), said);
+            }
+            None => {
+                self.open(snapshot, !snapshot.is_buffer());
+                while self.borrowed.len() > MOST_BORROWED {
+                    if let Some(oldest) = self.borrowed.pop_front() {
+                        self.close(&oldest);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Closes what was borrowed from disk and has changed there since: the server is to read it itself.
+    pub(super) fn return_stale(&mut self) {
+        let is_stale = |snapshot: &Snapshot| {
+            let Origin::Disk(form) = snapshot.origin else {
+                return false;
+            };
+            let modified = snapshot
+                .uri
+                .path()
+                .and_then(|path| std::fs::metadata(path).ok()?.modified().ok());
+            modified != form.modified
+        };
+        let stale: Vec<DocumentUri> = self
+            .borrowed
+            .iter()
+            .filter(|uri| {
+                self.held
+                    .get(uri)
+                    .is_some_and(|held| is_stale(&held.snapshot))
+            })
+            .cloned()
+            .collect();
+        for uri in stale {
+            self.close(&uri);
+        }
+    }
+
+    fn open(&mut self, snapshot: &Snapshot, borrowed: bool) {
+        let language = language(snapshot).to_owned();
+        self.client.notify(
+            "textDocument/didOpen",
+            Some(json!({"textDocument": OpenDocument {
+                uri: snapshot.uri.as_str(), language_id: &language, version: 1, text: &snapshot.text,
+            }})),
+        );
+        if borrowed {
+            self.borrowed.push_back(snapshot.uri.clone());
+        }
+        let held = Held {
+            snapshot: snapshot.clone(),
+            version: 1,
+            language,
+            earlier: VecDeque::new(),
+            borrowed,
+        };
+        self.held.insert(snapshot.uri.clone(), held);
+    }
+
+    pub fn close(&mut self, uri: &DocumentUri) {
+        if let Some(held) = self.held.remove(uri) {
+            self.client.notify(
+                "textDocument/didClose",
+                Some(json!({"textDocument": {"uri": held.snapshot.uri.as_str()}})),
+            );
+            self.borrowed.retain(|borrowed| borrowed != uri);
+        }
+    }
+
+    fn say(&mut self, uri: &DocumentUri, now: Snapshot, said: Vec<Say>) {
+        let Some(held) = self.held.get_mut(uri) else {
+            return;
+        };
+        // Where a save lies between two changes, the text at that moment is played, not known.
+        let mut text = held.snapshot.text.clone();
+        let last = said.iter().rposition(|say| matches!(say, Say::Changed(_)));
+        for (at, say) in said.into_iter().enumerate() {
+            match say {
+                Say::Changed(replacements) => {
+                    let after = if last == Some(at) {
+                        Some(&now.text)
+                    } else {
+                        None
+                    };
+                    let (manner, name) = (self.manner, held.snapshot.uri.as_str());
+                    held.version += 1;
+                    let (changes, played) = content_changes(&text, &replacements, after, manner);
+                    text = played;
+                    if manner.kind != SyncKind::None {
+                        self.client.notify(
+                            "textDocument/didChange",
+                            Some(DidChange {
+                                text_document: Versioned {
+                                    uri: name,
+                                    version: held.version,
+                                },
+                                content_changes: &changes,
+                            }),
+                        );
+                    }
+                }
+                Say::Saved => {
+                    if let Some(with_text) = self.manner.save {
+                        let mut params =
+                            json!({"textDocument": {"uri": held.snapshot.uri.as_str()}});
+                        if with_text {
+                            params["text"] = text.to_string().into();
+                        }
+                        self.client.notify("textDocument/didSave", Some(params));
+                    }
+                }
+            }
+        }
+        if last.is_some() {
+            let before = std::mem::replace(&mut held.snapshot, now);
+            held.earlier.push_back((held.version - 1, before));
+            if held.earlier.len() > MOST_EARLIER {
+                held.earlier.pop_front();
+            }
+        } else {
+            held.snapshot = now;
+        }
+    }
+}
+
+impl Held {
+    /// The text that the server knew under this version, if it is still known.
+    pub fn at(&self, version: i32) -> Option<&Snapshot> {
+        if version == self.version {
+            return Some(&self.snapshot);
+        }
+        self.earlier
+            .iter()
+            .find(|(earlier, _)| *earlier == version)
+            .map(|(_, snapshot)| snapshot)
+    }
+}
+
+fn by_texts(old: &Text, new: &Text, saved: bool) -> Vec<Say> {
+    let mut said = Vec::new();
+    if old != new {
+        said.push(Say::Changed(vec![difference(old, new)]));
+    }
+    if saved {
+        said.push(Say::Saved);
+    }
+    said
+}
+
+/// The changes as a server takes them, and the text after them (`after`, if that is known).
+fn content_changes(
+    text: &Text,
+    replacements: &[Replacement],
+    after: Option<&Text>,
+    manner: Manner,
+) -> (Vec<ContentChange>, Text) {
+    let mut text = text.clone();
+    let mut changes = Vec::with_capacity(replacements.len());
+    for (at, replacement) in replacements.iter().enumerate() {
+        if manner.kind == SyncKind::Incremental {
+            let range = text.range(replacement.range, manner.encoding);
+            changes.push(ContentChange {
+                range: Some(range.into()),
+                text: replacement.text.clone(),
+            });
+        }
+        match after {
+            Some(after) if at + 1 == replacements.len() => text = after.clone(),
+            _ => text.replace(replacement.range, &replacement.text),
+        }
+    }
+    if manner.kind == SyncKind::Full {
+        changes.push(ContentChange {
+            range: None,
+            text: text.to_string(),
+        });
+    }
+    (changes, text)
+}
+
+/// The LSP language id of a document.
+pub(crate) fn language(snapshot: &Snapshot) -> &str {
+    let by_path = || snapshot.uri.path().and_then(catalogue::language_of);
+    match &snapshot.language {
+        Some(language) if !language.is_empty() => language,
+        _ => by_path().unwrap_or("plaintext"),
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OpenDocument<'a> {
+    uri: &'a str,
+    language_id: &'a str,
+    version: i32,
+    #[serde(serialize_with = "whole")]
+    text: &'a Text,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn whole<S: Serializer>(text: &&Text, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(text)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DidChange<'a> {
+    text_document: Versioned<'a>,
+    content_changes: &'a [ContentChange],
+}
+
+#[derive(Serialize)]
+struct Versioned<'a> {
+    uri: &'a str,
+    version: i32,
+}
+
+#[derive(Serialize)]
+struct ContentChange {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<crate::wire::Range>,
+    text: String,
+}

@@ -1,0 +1,142 @@
+//! Keeps one server's view of the documents in step with ours. What happens to a buffer is only noted, at once and
+//! without waiting; it is told when the server takes it, at the latest before the next question. A server that is slow
+//! is told less often, never less.
+
+mod changes;
+mod held;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::Notify;
+use workspace::{DocumentUri, Replacement, Revision, Snapshot};
+
+use self::changes::Changes;
+pub(crate) use self::{
+    changes::difference,
+    held::{Manner, SyncKind, Texts, Wire, language},
+};
+use crate::client::Client;
+
+#[derive(Debug)]
+pub(crate) struct Mirror {
+    notes: Mutex<BTreeMap<DocumentUri, Note>>,
+    wire: Mutex<Wire>,
+    /// Rung whenever something was noted.
+    pub bell: Notify,
+}
+
+#[derive(Debug)]
+struct Note {
+    /// The newest text; `None`: closed.
+    now: Option<Snapshot>,
+    /// The steps to it, and the revision that they start from; `None`: only the texts tell.
+    steps: Option<(Revision, Changes)>,
+    saved: bool,
+}
+
+impl Mirror {
+    pub fn new(client: Arc<Client>, manner: Manner) -> Self {
+        Self {
+            notes: Mutex::default(),
+            wire: Mutex::new(Wire::new(client, manner)),
+            bell: Notify::new(),
+        }
+    }
+
+    /// A buffer was opened, or was open when the server came.
+    pub fn opened(&self, snapshot: &Snapshot) {
+        self.note(&snapshot.uri, |note| {
+            let newer = note
+                .as_ref()
+                .and_then(|note| note.now.as_ref())
+                .is_some_and(|now| now.revision > snapshot.revision);
+            if !newer {
+                *note = Some(Note {
+                    now: Some(snapshot.clone()),
+                    steps: None,
+                    saved: false,
+                });
+            }
+        });
+    }
+
+    pub fn changed(&self, before: &Snapshot, after: &Snapshot, replacements: &[Replacement]) {
+        self.note(&after.uri, |note| {
+            let note = note.get_or_insert_with(|| Note::starting_at(before));
+            if let Some((_, changes)) = &mut note.steps {
+                changes.add(replacements);
+            }
+            note.now = Some(after.clone());
+        });
+    }
+
+    pub fn saved(&self, snapshot: &Snapshot) {
+        self.note(&snapshot.uri, |note| {
+            let note = note.get_or_insert_with(|| Note::starting_at(snapshot));
+            match &mut note.steps {
+                Some((_, changes)) => changes.save(),
+                None => note.saved = true,
+            }
+            note.now = Some(snapshot.clone());
+        });
+    }
+
+    pub fn closed(&self, uri: &DocumentUri) {
+        self.note(uri, |note| {
+            *note = Some(Note {
+                now: None,
+                steps: None,
+                saved: false,
+            });
+        });
+    }
+
+    fn note(&self, uri: &DocumentUri, change: impl FnOnce(&mut Option<Note>)) {
+        {
+            let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut note = notes.remove(uri);
+            change(&mut note);
+            if let Some(note) = note {
+                notes.insert(uri.clone(), note);
+            }
+        }
+        self.bell.notify_one();
+    }
+
+    /// Tells the server all that was noted, then runs `ask` while nothing else can be told: what it sends is about
+    /// exactly the texts that it sees. `borrow` is a document that the server must hold for it.
+    pub fn told<R>(&self, borrow: Option<&Snapshot>, ask: impl FnOnce(&mut Wire) -> R) -> R {
+        let mut wire = self.wire();
+        let notes = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        for (uri, note) in notes {
+            wire.tell(&uri, note);
+        }
+        if let Some(snapshot) = borrow {
+            wire.return_stale();
+            wire.borrow(snapshot);
+        }
+        ask(&mut wire)
+    }
+
+    /// What the server has been told so far, without telling it more.
+    pub fn wire(&self) -> MutexGuard<'_, Wire> {
+        self.wire.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Note {
+    fn starting_at(snapshot: &Snapshot) -> Self {
+        let changes = Changes::none(snapshot.text.len());
+        Self {
+            now: None,
+            steps: Some((snapshot.revision, changes)),
+            saved: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

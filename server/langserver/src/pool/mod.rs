@@ -1,0 +1,345 @@
+//! The running servers: one process per server and project root, started when first needed, told of every change to
+//! the buffers, asked through here. Nothing that is not `async` ever waits for a server.
+
+mod choice;
+mod ears;
+mod slot;
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::json;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+use workspace::{ByteOffset, ByteRange, DocumentUri, Snapshot, Workspace};
+
+use self::{choice::Choice, ears::Ears, slot::Slot};
+use crate::{
+    answer::{
+        Answer, CodeAction, Diagnosis, Diagnostic, FileEdit, Location, QueryError, ServerStatus,
+    },
+    client::Patience,
+    config::Servers,
+    queries::Question,
+    server::{Freshness, Server},
+};
+
+/// How long the pool waits for servers. Every wait can also be cancelled.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Until a new server has introduced itself; it is ended then.
+    pub start: Duration,
+    /// Until a server knows everything, before it is asked all the same and its answer is called incomplete.
+    pub ready: Duration,
+    /// Until a question is answered.
+    pub answer: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(60),
+            ready: Duration::from_secs(30),
+            answer: Duration::from_secs(30),
+        }
+    }
+}
+
+/// All language servers of a workspace.
+pub struct Pool {
+    me: Weak<Self>,
+    choice: Choice,
+    workspace: Arc<Workspace>,
+    limits: Limits,
+    /// Where servers are started from calls that are not `async`.
+    runtime: Option<Handle>,
+    slots: Mutex<Vec<Arc<Slot>>>,
+    /// Those that are told of changes.
+    live: RwLock<Vec<Arc<Server>>>,
+    closed: AtomicBool,
+}
+
+impl Pool {
+    /// A pool of these servers (see [`crate::catalogue::merged`]) that hears of all that happens to the workspace's
+    /// buffers. To be made inside a Tokio runtime, else `start = "open"` starts nothing.
+    pub fn new(servers: Servers, workspace: Arc<Workspace>) -> Arc<Self> {
+        Self::with_limits(servers, workspace, Limits::default())
+    }
+
+    /// The same with other limits.
+    pub fn with_limits(servers: Servers, workspace: Arc<Workspace>, limits: Limits) -> Arc<Self> {
+        let pool = Arc::new_cyclic(|me| Self {
+            me: me.clone(),
+            choice: Choice::new(servers),
+            workspace: workspace.clone(),
+            limits,
+            runtime: Handle::try_current().ok(),
+            slots: Mutex::default(),
+            live: RwLock::default(),
+            closed: AtomicBool::new(false),
+        });
+        workspace.buffers().listen(Arc::new(Ears(pool.me.clone())));
+        pool
+    }
+
+    /// Whether there is an installed server for this document's language.
+    pub fn serves(&self, snapshot: &Snapshot) -> bool {
+        self.choice.choose(snapshot, &self.workspace).is_ok()
+    }
+
+    /// Every server that runs, starts or failed.
+    pub fn status(&self) -> Vec<ServerStatus> {
+        self.slots()
+            .iter()
+            .filter_map(|slot| slot.status())
+            .collect()
+    }
+
+    /// Ends the servers of this name (or all) and forgets how often they died; those that ran start again.
+    pub fn restart(&self, name: Option<&str>) {
+        let slots: Vec<_> = self
+            .slots()
+            .iter()
+            .filter(|slot| name.is_none_or(|name| slot.name() == name))
+            .cloned()
+            .collect();
+        for slot in slots {
+            slot.restart(self);
+        }
+    }
+
+    /// What our servers last said of a document. Never waits.
+    pub fn known_diagnostics(&self, uri: &DocumentUri) -> Vec<Diagnostic> {
+        let Some(newest) = self.newest(uri) else {
+            return Vec::new();
+        };
+        self.owner(&newest)
+            .map(|server| server.known(&newest))
+            .unwrap_or_default()
+    }
+
+    /// The diagnostics of a document's newest text.
+    pub async fn diagnostics(
+        &self,
+        uri: &DocumentUri,
+        deadline: Duration,
+        cancel: &CancellationToken,
+    ) -> Diagnosis {
+        let patience = Patience::of(deadline, cancel);
+        let (snapshot, server) = match self.begin(uri, &patience).await {
+            Ok(begun) => begun,
+            Err(QueryError::NotReady { .. } | QueryError::Cancelled) => {
+                return Diagnosis::Pending(self.known_diagnostics(uri));
+            }
+            Err(error) => return Diagnosis::Unavailable(error.to_string()),
+        };
+        match server.freshen(&snapshot, &patience).await {
+            Freshness::Fresh => {
+                let newest = self.newest(uri).unwrap_or_else(|| snapshot.clone());
+                Diagnosis::Fresh(server.fresh(&snapshot, &newest))
+            }
+            Freshness::Pending => Diagnosis::Pending(self.known_diagnostics(uri)),
+            Freshness::Unavailable(reason) => Diagnosis::Unavailable(reason),
+        }
+    }
+
+    /// Where what stands at `at` is defined.
+    pub async fn definition(
+        &self,
+        uri: &DocumentUri,
+        at: ByteOffset,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<Location>>, QueryError> {
+        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
+        self.question(&server, &document, cancel)
+            .locations("textDocument/definition", at, json!({}))
+            .await
+    }
+
+    /// Where what stands at `at` is used.
+    pub async fn references(
+        &self,
+        uri: &DocumentUri,
+        at: ByteOffset,
+        include_declaration: bool,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<Location>>, QueryError> {
+        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
+        let context = json!({"context": {"includeDeclaration": include_declaration}});
+        self.question(&server, &document, cancel)
+            .locations("textDocument/references", at, context)
+            .await
+    }
+
+    /// What is to be said of what stands at `at`, as Markdown.
+    pub async fn hover(
+        &self,
+        uri: &DocumentUri,
+        at: ByteOffset,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Option<String>>, QueryError> {
+        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
+        self.question(&server, &document, cancel).hover(at).await
+    }
+
+    /// What the server offers to do in `range` about these diagnostics.
+    pub async fn code_actions(
+        &self,
+        uri: &DocumentUri,
+        range: ByteRange,
+        diagnostics: &[Diagnostic],
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<CodeAction>>, QueryError> {
+        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
+        self.question(&server, &document, cancel)
+            .code_actions(range, diagnostics)
+            .await
+    }
+
+    /// The edits that an action stands for. Nothing is changed.
+    pub async fn resolve(
+        &self,
+        action: &CodeAction,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<FileEdit>, QueryError> {
+        action
+            .edits(&self.workspace, &Patience::of(self.limits.answer, cancel))
+            .await
+    }
+
+    /// Files were changed on disk, by whatever means: servers that watch files are told.
+    pub fn disk_changed(&self, uris: &[DocumentUri]) {
+        for server in self.live() {
+            server.disk_changed(uris);
+        }
+    }
+
+    /// Ends every server and its processes, within a second. Nothing is started any more.
+    pub async fn shutdown(&self) {
+        self.closed.store(true, Ordering::Release);
+        let slots = std::mem::take(&mut *self.slots());
+        futures::future::join_all(slots.iter().map(|slot| slot.shutdown())).await;
+        self.live
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    /// The document's newest text and its server, which has been started if need be.
+    async fn begin(
+        &self,
+        uri: &DocumentUri,
+        patience: &Patience,
+    ) -> Result<(Snapshot, Arc<Server>), QueryError> {
+        let snapshot = self.read(uri).await?;
+        let server = self.slot(&snapshot)?.acquire(self, patience).await?;
+        Ok((snapshot, server))
+    }
+
+    async fn read(&self, uri: &DocumentUri) -> Result<Snapshot, QueryError> {
+        if let Some(snapshot) = self.workspace.buffers().get(uri) {
+            return Ok(snapshot);
+        }
+        let (workspace, uri) = (self.workspace.clone(), uri.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            workspace.read(&uri).map_err(|error| error.to_string())
+        })
+        .await;
+        read.unwrap_or_else(|error| Err(error.to_string()))
+            .map_err(QueryError::Unreadable)
+    }
+
+    /// The slot of a document's server; made if there is none.
+    fn slot(&self, snapshot: &Snapshot) -> Result<Arc<Slot>, QueryError> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(QueryError::Cancelled);
+        }
+        let (name, config) = self.choice.choose(snapshot, &self.workspace)?;
+        let mut slots = self.slots();
+        let running = slots
+            .iter()
+            .filter(|slot| slot.name() == name)
+            .map(|slot| slot.root().to_owned())
+            .collect();
+        let root = choice::root(snapshot, config, &self.workspace, running);
+        if let Some(slot) = slots
+            .iter()
+            .find(|slot| slot.name() == name && slot.root() == root)
+        {
+            return Ok(slot.clone());
+        }
+        let slot = Arc::new(Slot::new(name, config.clone(), root));
+        slots.push(slot.clone());
+        Ok(slot)
+    }
+
+    fn question<'a>(
+        &'a self,
+        server: &'a Arc<Server>,
+        document: &'a Snapshot,
+        cancel: &CancellationToken,
+    ) -> Question<'a> {
+        let until_ready = self.until_ready(cancel);
+        let answer = Patience {
+            until: until_ready.until + self.limits.answer,
+            cancel: cancel.clone(),
+        };
+        Question {
+            server,
+            document,
+            workspace: &self.workspace,
+            until_ready,
+            answer,
+        }
+    }
+
+    fn until_ready(&self, cancel: &CancellationToken) -> Patience {
+        Patience::of(self.limits.ready, cancel)
+    }
+
+    fn newest(&self, uri: &DocumentUri) -> Option<Snapshot> {
+        self.workspace
+            .buffers()
+            .get(uri)
+            .or_else(|| self.workspace.read(uri).ok())
+    }
+
+    /// The running server whose diagnostics of a document count: of those for its language the one with the nearest root.
+    fn owner(&self, snapshot: &Snapshot) -> Option<Arc<Server>> {
+        let distance = |server: &Arc<Server>| match snapshot.uri.path() {
+            Some(path) => path
+                .strip_prefix(server.root())
+                .map_or(usize::MAX, |rest| rest.components().count()),
+            None => 0,
+        };
+        let language = crate::mirror::language(snapshot);
+        self.live()
+            .into_iter()
+            .filter(|server| server.serves(language))
+            .min_by_key(distance)
+    }
+
+    fn live(&self) -> Vec<Arc<Server>> {
+        self.live
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn slots(&self) -> MutexGuard<'_, Vec<Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        for slot in self.slots().drain(..) {
+            slot.kill();
+        }
+    }
+}

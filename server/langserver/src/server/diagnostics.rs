@@ -1,0 +1,265 @@
+//! Diagnostics of one server, by whichever way it gives them: pulled where it answers to that, else as it pushes them.
+//! It tells what is fresh from what is not; silence never counts as an answer.
+
+use std::sync::{Arc, PoisonError, Weak};
+
+use serde_json::{Value, json};
+use tokio::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+use workspace::{DocumentUri, Snapshot};
+
+use super::{
+    Phase, Server,
+    store::{Kept, Wanted},
+};
+use crate::{
+    answer::{Diagnostic, QueryError},
+    client::Patience,
+    wire,
+};
+
+const PULL: &str = "textDocument/diagnostic";
+/// A push that names no version counts once nothing else has come for this long.
+const QUIET: Duration = Duration::from_millis(300);
+/// So long after the last change are the diagnostics of a buffer asked for in the background.
+const SETTLED: Duration = Duration::from_millis(200);
+const IN_THE_BACKGROUND: Duration = Duration::from_secs(30);
+
+/// Whether what is said of a document is of its text.
+#[derive(Debug)]
+pub(crate) enum Freshness {
+    Fresh,
+    Pending,
+    Unavailable(String),
+}
+
+impl Server {
+    /// Waits until what is known of a document is of this snapshot or a later text.
+    pub async fn freshen(self: &Arc<Self>, snapshot: &Snapshot, patience: &Patience) -> Freshness {
+        match self.ready(patience).await {
+            Ok(true) => {}
+            Ok(false) | Err(QueryError::Cancelled) => return Freshness::Pending,
+            Err(error) => return Freshness::Unavailable(error.to_string()),
+        }
+        let mut ticks = self.store.ticks();
+        loop {
+            ticks.mark_unchanged();
+            if self.supports(PULL, Some(snapshot)) {
+                return match self.pull(snapshot, patience).await {
+                    Ok(()) => Freshness::Fresh,
+                    Err(QueryError::TimedOut { .. } | QueryError::Cancelled) => Freshness::Pending,
+                    // It has just taken its registration back.
+                    Err(QueryError::NotSupported { .. })
+                        if !self.supports(PULL, Some(snapshot)) =>
+                    {
+                        continue;
+                    }
+                    Err(error) => Freshness::Unavailable(error.to_string()),
+                };
+            }
+            if !self.is_alive() {
+                return Freshness::Unavailable(self.died().to_string());
+            }
+            let quiet = match self.pushed_for(snapshot) {
+                Pushed::Fresh => return Freshness::Fresh,
+                Pushed::FreshIfQuietUntil(then) => then,
+                Pushed::Stale => patience.until,
+            };
+            let step = Patience {
+                until: quiet.min(patience.until),
+                cancel: patience.cancel.clone(),
+            };
+            let _ = step.wait(ticks.changed()).await;
+            if patience.cancel.is_cancelled() || Instant::now() >= patience.until {
+                return Freshness::Pending;
+            }
+        }
+    }
+
+    /// What is known to be of `since`'s text or later, in the coordinates of `newest`.
+    pub fn fresh(&self, since: &Snapshot, newest: &Snapshot) -> Vec<Diagnostic> {
+        let wanted = Wanted::Fresh {
+            since: since.revision,
+            on_save: &self.traits.on_save_sources,
+        };
+        self.store
+            .diagnostics(newest, wanted, self.encoding(), &self.name)
+    }
+
+    /// What it last said, in the coordinates of `newest`.
+    pub fn known(&self, newest: &Snapshot) -> Vec<Diagnostic> {
+        self.store
+            .diagnostics(newest, Wanted::Known, self.encoding(), &self.name)
+    }
+
+    /// The server pushed diagnostics.
+    pub(super) fn published(&self, mut params: Value) {
+        let Some(uri) = wire::read_uri(&params["uri"]) else {
+            return;
+        };
+        let Value::Array(items) = params["diagnostics"].take() else {
+            return;
+        };
+        let version = params["version"]
+            .as_i64()
+            .and_then(|version| i32::try_from(version).ok());
+        let of = self.mirror().and_then(|mirror| {
+            let wire = mirror.wire();
+            let held = wire.held(&uri)?;
+            Some(
+                version
+                    .and_then(|version| held.at(version))
+                    .unwrap_or(&held.snapshot)
+                    .clone(),
+            )
+        });
+        self.store.push(
+            uri,
+            Kept {
+                items,
+                of,
+                named: version.is_some(),
+                at: Instant::now(),
+            },
+        );
+    }
+
+    /// Buffers were told of: what is known of them is old.
+    pub(super) fn touched(&self, uris: Vec<DocumentUri>) {
+        self.store
+            .stale
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(uris);
+        self.stale.notify_one();
+    }
+
+    /// All that is known of the buffers may be old.
+    pub fn refresh(&self) {
+        if let Some(mirror) = self.mirror() {
+            let buffers = mirror.wire().buffers();
+            self.touched(buffers);
+        }
+        self.store.ring();
+    }
+
+    async fn pull(
+        self: &Arc<Self>,
+        snapshot: &Snapshot,
+        patience: &Patience,
+    ) -> Result<(), QueryError> {
+        let uri = &snapshot.uri;
+        let mut asked = self
+            .ask(
+                PULL,
+                snapshot,
+                patience,
+                |about| json!({"textDocument": {"uri": about.snapshot.uri.as_str()}}),
+            )
+            .await?;
+        let keep = |uri: &DocumentUri, report: &mut Value| {
+            // An unchanged report never comes: we name no earlier result.
+            if let Value::Array(items) = report["items"].take() {
+                let of = asked.texts.get(uri).map(|(snapshot, _)| snapshot.clone());
+                self.store.pull(
+                    uri.clone(),
+                    Kept {
+                        items,
+                        of,
+                        named: true,
+                        at: Instant::now(),
+                    },
+                );
+            }
+        };
+        if let Value::Object(related) = asked.answer["relatedDocuments"].take() {
+            for (name, mut report) in related {
+                if let Ok(uri) = DocumentUri::parse(&name) {
+                    keep(&uri, &mut report);
+                }
+            }
+        }
+        keep(uri, &mut asked.answer);
+        Ok(())
+    }
+
+    fn pushed_for(&self, snapshot: &Snapshot) -> Pushed {
+        let Some(mirror) = self.mirror() else {
+            return Pushed::Stale;
+        };
+        // The server must have the text before anything it says can be of it.
+        let newest = mirror.told(Some(snapshot), |wire| {
+            wire.held(&snapshot.uri).map(|held| held.snapshot.clone())
+        });
+        let newest = newest.unwrap_or_else(|| snapshot.clone());
+        let look = |kept: &Kept| match kept.is_of(snapshot.revision, &newest) {
+            false => Pushed::Stale,
+            true if kept.named || kept.at.elapsed() >= QUIET => Pushed::Fresh,
+            true => Pushed::FreshIfQuietUntil(kept.at + QUIET),
+        };
+        self.store
+            .pushed(&snapshot.uri, look)
+            .unwrap_or(Pushed::Stale)
+    }
+}
+
+enum Pushed {
+    Fresh,
+    FreshIfQuietUntil(Instant),
+    Stale,
+}
+
+/// Asks for the diagnostics of the editor's buffers when they have settled, so that they are known when someone wants
+/// them at once. Only servers that do not push need it.
+pub(super) async fn keep_asked(server: Weak<Server>) {
+    let Some(mut phases) = server.upgrade().map(|server| server.phase.subscribe()) else {
+        return;
+    };
+    loop {
+        let Some(server) = server.upgrade() else {
+            return;
+        };
+        tokio::select! {
+            () = server.stale.notified() => {}
+            _ = phases.changed() => {
+                match server.phase() {
+                    Phase::Dead => return,
+                    Phase::Ready => server.refresh(),
+                    _ => {}
+                }
+                continue;
+            }
+        }
+        while tokio::time::timeout(SETTLED, server.stale.notified())
+            .await
+            .is_ok()
+        {}
+        if server.phase() != Phase::Ready {
+            continue;
+        }
+        let stale = std::mem::take(
+            &mut *server
+                .store
+                .stale
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        for uri in stale {
+            let Some(mirror) = server.mirror() else {
+                return;
+            };
+            let held = mirror.wire().held(&uri).map(|held| held.snapshot.clone());
+            // What lies in another project is another server's to say.
+            let is_ours = |path: &std::path::Path| path.starts_with(&server.root);
+            let held = held.filter(|snapshot| snapshot.uri.path().is_none_or(is_ours));
+            let Some(snapshot) = held.filter(|snapshot| server.supports(PULL, Some(snapshot)))
+            else {
+                continue;
+            };
+            let patience = Patience::of(IN_THE_BACKGROUND, &CancellationToken::new());
+            if let Err(error) = server.pull(&snapshot, &patience).await {
+                tracing::debug!(server = server.name, %uri, %error, "no diagnostics");
+            }
+        }
+    }
+}

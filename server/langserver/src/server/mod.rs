@@ -1,0 +1,259 @@
+//! The life of one language server: started, introduced, asked, ended; and what is known of it in between. It serves
+//! one project root and knows nothing of other servers.
+
+mod ask;
+mod capabilities;
+mod convert;
+mod diagnostics;
+mod launch;
+mod peer;
+mod store;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+use workspace::{DocumentUri, Encoding, Snapshot};
+
+pub(crate) use self::{ask::About, convert::carried, diagnostics::Freshness, launch::find_program};
+use self::{peer::Desk, store::Store};
+use crate::{
+    answer::{QueryError, ServerState},
+    catalogue::{Ready, Traits},
+    client::{Client, Patience, RequestError},
+    config::ServerConfig,
+    mirror::Mirror,
+    process::Tree,
+    transport::Ring,
+    wire,
+};
+
+/// How far a server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Starting,
+    Indexing,
+    Ready,
+    Dead,
+}
+
+/// One running server.
+pub(crate) struct Server {
+    name: String,
+    root: PathBuf,
+    config: ServerConfig,
+    traits: &'static Traits,
+    client: Arc<Client>,
+    tree: Tree,
+    stderr: Arc<Ring>,
+    phase: watch::Sender<Phase>,
+    introduced: OnceLock<Introduced>,
+    desk: Mutex<Desk>,
+    store: Store,
+    /// Rung when diagnostics that are asked for in the background may have changed.
+    stale: Notify,
+    death: OnceLock<String>,
+    ending: AtomicBool,
+}
+
+/// What is known once the server has introduced itself.
+struct Introduced {
+    capabilities: Value,
+    mirror: Mirror,
+}
+
+impl Server {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.tree.pid()
+    }
+
+    pub fn phase(&self) -> Phase {
+        *self.phase.borrow()
+    }
+
+    pub fn is_alive(&self) -> bool {
+        self.phase() != Phase::Dead
+    }
+
+    pub fn state(&self) -> ServerState {
+        match self.phase() {
+            Phase::Starting => ServerState::Starting,
+            Phase::Indexing => ServerState::Indexing,
+            Phase::Ready => ServerState::Ready,
+            Phase::Dead => ServerState::Failed(self.obituary()),
+        }
+    }
+
+    /// Waits until its answers are whole: `Ok(false)` if they are not yet when the time is up.
+    pub async fn ready(&self, patience: &Patience) -> Result<bool, QueryError> {
+        let mut phases = self.phase.subscribe();
+        let reached = patience
+            .wait(phases.wait_for(|phase| matches!(phase, Phase::Ready | Phase::Dead)))
+            .await;
+        match reached {
+            Ok(Ok(phase)) if *phase == Phase::Ready => Ok(true),
+            Ok(_) => Err(self.died()),
+            Err(RequestError::Cancelled) => Err(QueryError::Cancelled),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Waits until it is dead.
+    pub async fn dead(&self) {
+        let _ = self
+            .phase
+            .subscribe()
+            .wait_for(|phase| *phase == Phase::Dead)
+            .await;
+    }
+
+    /// Its view of the documents; `None` before it has introduced itself.
+    pub fn mirror(&self) -> Option<&Mirror> {
+        self.introduced.get().map(|introduced| &introduced.mirror)
+    }
+
+    /// Whether documents of this language are for it.
+    pub fn serves(&self, language: &str) -> bool {
+        self.config.languages.iter().any(|one| one == language)
+    }
+
+    /// What it counts columns in.
+    pub fn encoding(&self) -> Encoding {
+        self.introduced.get().map_or(Encoding::Utf16, |introduced| {
+            wire::read_encoding(&introduced.capabilities["positionEncoding"])
+        })
+    }
+
+    /// Whether it has announced a method, at the start or since.
+    pub fn supports(&self, method: &str, document: Option<&Snapshot>) -> bool {
+        let announced = self
+            .introduced
+            .get()
+            .is_some_and(|introduced| capabilities::announces(&introduced.capabilities, method));
+        announced || self.desk().has_registered(method, document)
+    }
+
+    /// Files changed on disk, whoever did it: a server that asked to hear of files does.
+    pub fn disk_changed(&self, uris: &[DocumentUri]) {
+        if !self
+            .desk()
+            .has_registered("workspace/didChangeWatchedFiles", None)
+        {
+            return;
+        }
+        let kind = |uri: &DocumentUri| match uri.path() {
+            Some(path) if !path.exists() => 3,
+            _ => 2,
+        };
+        let changes: Vec<Value> = uris
+            .iter()
+            .map(|uri| json!({"uri": uri.as_str(), "type": kind(uri)}))
+            .collect();
+        self.client.notify(
+            "workspace/didChangeWatchedFiles",
+            Some(json!({"changes": changes})),
+        );
+    }
+
+    /// Asks it to end, and ends what is left of it: within a second, whatever it does.
+    pub async fn shutdown(self: &Arc<Self>) {
+        self.ending.store(true, Ordering::Release);
+        if matches!(self.phase(), Phase::Indexing | Phase::Ready) {
+            let patience = Patience::of(Duration::from_millis(400), &CancellationToken::new());
+            // Some servers take `params: null` for an error, so there are none.
+            let _ = self.client.request("shutdown", None::<()>, &patience).await;
+            self.client.notify("exit", None::<()>);
+            let patience = Patience::of(Duration::from_millis(200), &CancellationToken::new());
+            let _ = patience.wait(self.dead()).await;
+        }
+        let server = self.clone();
+        let _ = tokio::task::spawn_blocking(move || server.kill()).await;
+    }
+
+    /// Ends its processes at once.
+    pub fn kill(&self) {
+        self.ending.store(true, Ordering::Release);
+        self.tree.end();
+    }
+
+    /// Whether we ended it ourselves.
+    pub fn was_ended(&self) -> bool {
+        self.ending.load(Ordering::Acquire)
+    }
+
+    /// The error of a server that has died.
+    pub fn died(&self) -> QueryError {
+        QueryError::Died {
+            name: self.name.clone(),
+            detail: self.obituary(),
+        }
+    }
+
+    fn obituary(&self) -> String {
+        self.death
+            .get()
+            .cloned()
+            .unwrap_or_else(|| "it closed the connection".into())
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works out how far it is from all that it has said.
+    fn settle(&self) {
+        let (quiescent, busy) = {
+            let desk = self.desk();
+            (desk.quiescent, !desk.progress.is_empty())
+        };
+        let whole = match self.traits.ready {
+            Ready::Initialized => true,
+            Ready::Progress => !busy,
+            Ready::Status => quiescent,
+        };
+        let introduced = self.introduced.get().is_some();
+        self.phase.send_if_modified(|phase| {
+            let now = match *phase {
+                Phase::Dead => Phase::Dead,
+                _ if !introduced => Phase::Starting,
+                _ if whole => Phase::Ready,
+                _ => Phase::Indexing,
+            };
+            std::mem::replace(phase, now) != now
+        });
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.client.close();
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Server({} at {}, {:?})",
+            self.name,
+            self.root.display(),
+            self.phase()
+        )
+    }
+}

@@ -1,0 +1,187 @@
+//! The scripted language server. The script is JSON:
+//!
+//! - `log`: a file that gets every message that comes, one a line
+//! - `capabilities`: what `initialize` answers
+//! - `first`: what to do before anything is read
+//! - `on`: by method, a list of what to do at the first, second, … time it comes; the last goes for all later ones
+//!
+//! What to do is a list of `{"answer": …}`, `{"error": …}`, `{"notify": [method, params]}`, `{"ask": [method, params]}`
+//! (and wait for the answer), `{"print": text}`, `{"stderr": text}`, `{"run": [program, …]}` (and wait for it), `{"die": code}`,
+//! `{"flood": [method, params, count]}`, `{"large": bytes}` (an answer of that size). A request without an instruction is answered with null, one with an empty list never.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, BufRead, Read, StdinLock, Write},
+    path::Path,
+    process::{Command, ExitCode, Stdio},
+};
+
+use serde_json::{Value, json};
+
+struct Stage<'a> {
+    script: Value,
+    log: File,
+    input: StdinLock<'a>,
+    times: HashMap<String, usize>,
+    asked: u64,
+}
+
+pub fn serve(script: &Path) -> ExitCode {
+    let script: Value =
+        serde_json::from_slice(&std::fs::read(script).expect("a script")).expect("JSON");
+    let log = script["log"].as_str().expect("a log");
+    let log = File::options()
+        .append(true)
+        .create(true)
+        .open(log)
+        .expect("a log");
+    let mut stage = Stage {
+        script,
+        log,
+        input: io::stdin().lock(),
+        times: HashMap::new(),
+        asked: 0,
+    };
+    stage.write_log(&json!({"pid": std::process::id()}));
+    let first = stage.script["first"].clone();
+    if let Some(code) = stage.act(&first, &Value::Null) {
+        return code;
+    }
+    while let Some(message) = stage.read() {
+        if let Some(code) = stage.take(&message) {
+            return code;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+impl Stage<'_> {
+    fn take(&mut self, message: &Value) -> Option<ExitCode> {
+        let method = message["method"].as_str()?.to_owned();
+        let time = self.times.entry(method.clone()).or_default();
+        let at = *time;
+        *time += 1;
+        let instructions = &self.script["on"][&method];
+        let instruction = instructions
+            .get(at)
+            .or_else(|| instructions.as_array().and_then(|list| list.last()))
+            .cloned();
+        if let Some(instruction) = instruction {
+            return self.act(&instruction, message);
+        }
+        match method.as_str() {
+            "initialize" => {
+                let capabilities = self.script["capabilities"].clone();
+                Self::answer(message, "result", &json!({"capabilities": capabilities}));
+            }
+            "exit" => return Some(ExitCode::SUCCESS),
+            _ if !message["id"].is_null() => Self::answer(message, "result", &Value::Null),
+            _ => {}
+        }
+        None
+    }
+
+    fn act(&mut self, what: &Value, message: &Value) -> Option<ExitCode> {
+        for one in what.as_array().into_iter().flatten() {
+            let (key, value) = one
+                .as_object()
+                .and_then(|one| one.iter().next())
+                .expect("an instruction");
+            match key.as_str() {
+                "answer" => Self::answer(message, "result", value),
+                "error" => Self::answer(message, "error", value),
+                "notify" => notify(value),
+                "flood" => {
+                    for _ in 0..value[2].as_u64().expect("a count") {
+                        notify(value);
+                    }
+                }
+                "large" => {
+                    let text = "x".repeat(value.as_u64().expect("a size") as usize);
+                    Self::answer(message, "result", &json!(text));
+                }
+                "ask" => self.ask(value),
+                "print" => write(value.as_str().expect("a text").as_bytes()),
+                "stderr" => io::stderr()
+                    .write_all(value.as_str().expect("a text").as_bytes())
+                    .expect("writable"),
+                "run" => run(value),
+                "die" => return Some(ExitCode::from(value.as_u64().expect("a code") as u8)),
+                other => panic!("unknown instruction {other}"),
+            }
+        }
+        None
+    }
+
+    fn ask(&mut self, value: &Value) {
+        self.asked += 1;
+        let id = format!("s{}", self.asked);
+        send(&json!({"jsonrpc": "2.0", "id": id, "method": value[0], "params": value[1]}));
+        while let Some(message) = self.read() {
+            if message["id"] == *id {
+                return;
+            }
+            self.take(&message);
+        }
+    }
+
+    fn answer(to: &Value, key: &str, value: &Value) {
+        send(&json!({"jsonrpc": "2.0", "id": to["id"], key: value}));
+    }
+
+    fn read(&mut self) -> Option<Value> {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if self.input.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            match line.trim_end().split_once(": ") {
+                Some((_, value)) => length = value.parse().expect("a length"),
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        self.input.read_exact(&mut body).ok()?;
+        let message: Value = serde_json::from_slice(&body).expect("JSON");
+        self.write_log(&message);
+        Some(message)
+    }
+
+    fn write_log(&mut self, message: &Value) {
+        writeln!(self.log, "{message}").expect("a log");
+    }
+}
+
+fn notify(what: &Value) {
+    send(&json!({"jsonrpc": "2.0", "method": what[0], "params": what[1]}));
+}
+
+fn send(message: &Value) {
+    let body = message.to_string();
+    write(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+}
+
+fn write(bytes: &[u8]) {
+    let mut output = io::stdout().lock();
+    // Nobody reads any more: the end of the input is near.
+    let _ = output.write_all(bytes).and_then(|()| output.flush());
+}
+
+fn run(words: &Value) {
+    let words: Vec<&str> = words
+        .as_array()
+        .expect("words")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let (program, arguments) = words.split_first().expect("a program");
+    let status = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert!(status.expect("started").success(), "{words:?}");
+}
