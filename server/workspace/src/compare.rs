@@ -10,6 +10,10 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use crate::Text;
 
+use self::ends::{common_prefix, common_suffix};
+
+mod ends;
+
 /// A stretch of the old text that became a stretch of the new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
@@ -50,47 +54,13 @@ const TRUSTED_LINES: usize = 6;
 /// How much of a match is looked at for that.
 const LOOKED_AT: usize = 1024;
 
-/// The changes that make `new` of `old`, in order; between them the texts are the same.
-pub(crate) fn compare(old: &Text, new: &Text) -> Vec<Change> {
-    let (old_len, new_len) = (old.len(), new.len());
-    let shorter = old_len.min(new_len);
-    let prefix = common_prefix(old, new);
-    if prefix == old_len && prefix == new_len {
-        return Vec::new();
-    }
-    let suffix = common_suffix(old, new);
-    if prefix + suffix >= shorter {
-        // One side is empty between the two: a plain insertion or deletion, whose every place is known.
-        let start = prefix.min(shorter);
-        let length = old_len.max(new_len) - shorter;
-        let mut change = if old_len < new_len {
-            Change::new(start..start, start..start + length)
-        } else {
-            Change::new(start..start + length, start..start)
-        };
-        change.left = start - (shorter - suffix.min(shorter));
-        return vec![change];
-    }
-    let window = Change::new(prefix..old_len - suffix, prefix..new_len - suffix);
-    let deadline = Instant::now() + PATIENCE;
-    let mut changes = by_lines(&window, old, new, deadline)
-        .unwrap_or_else(|| by_characters(&window, old, new, deadline));
-    find_slides(&mut changes, old, new);
-    changes
-}
-
-/// The lines that became other lines: coarser than the changes, and nearer to what people do. (Two lines that differ in one
-/// digit are two lines; by characters, the one is nearly the other.)
-pub(crate) fn compare_lines(old: &Text, new: &Text) -> Vec<Block> {
-    let prefix = common_prefix(old, new);
-    let suffix = common_suffix(old, new).min(old.len().min(new.len()) - prefix);
-    let window = Change::new(prefix..old.len() - suffix, prefix..new.len() - suffix);
-    changed_blocks(
-        &whole_lines(&window, old, new),
-        old,
-        new,
-        Instant::now() + PATIENCE,
-    )
+/// How a text became another one.
+pub(crate) struct Comparison {
+    /// What changed, in order; between the changes the texts are the same.
+    pub(crate) changes: Vec<Change>,
+    /// The lines that became other lines: coarser than the changes, and nearer to what people do. (Two lines that differ
+    /// in one digit are two lines; by characters, the one is nearly the other.)
+    pub(crate) lines: Vec<Block>,
 }
 
 /// Lines that became other lines.
@@ -100,118 +70,53 @@ pub(crate) struct Block {
     pub(crate) lines: usize,
 }
 
-/// How many bytes both texts begin with, in whole characters.
-fn common_prefix(old: &Text, new: &Text) -> usize {
-    let same = run_of_equals(
-        Pieces::new(old.chunks()),
-        Pieces::new(new.chunks()),
-        |a, b| a.iter().zip(b).take_while(|(a, b)| a == b).count(),
-    );
-    old.char_start(same).min(new.char_start(same))
-}
-
-/// How many bytes both texts end with, in whole characters.
-fn common_suffix(old: &Text, new: &Text) -> usize {
-    let same = run_of_equals(
-        Pieces::backwards(old.chunks_backwards()),
-        Pieces::backwards(new.chunks_backwards()),
-        |a, b| {
-            a.iter()
-                .rev()
-                .zip(b.iter().rev())
-                .take_while(|(a, b)| a == b)
-                .count()
-        },
-    );
-    // A byte in the middle of a character is no start: the bytes are the same in both, so one look is enough.
-    let mut start = old.len() - same;
-    while start < old.len() && old.char_start(start) != start {
-        start += 1;
-    }
-    old.len() - start
-}
-
-/// Two texts' chunks need not begin at the same bytes: what is left of one is compared with what is left of the other.
-struct Pieces<'a, I> {
-    chunks: I,
-    rest: &'a [u8],
-    backwards: bool,
-}
-
-impl<'a, I: Iterator<Item = &'a str>> Pieces<'a, I> {
-    fn new(chunks: I) -> Self {
-        Self {
-            chunks,
-            rest: &[],
-            backwards: false,
-        }
-    }
-
-    fn backwards(chunks: I) -> Self {
-        Self {
-            chunks,
-            rest: &[],
-            backwards: true,
-        }
-    }
-
-    fn fill(&mut self) -> bool {
-        while self.rest.is_empty() {
-            match self.chunks.next() {
-                Some(chunk) => self.rest = chunk.as_bytes(),
-                None => return false,
-            }
-        }
-        true
-    }
-
-    /// Takes the next bytes off.
-    fn take(&mut self, count: usize) -> &'a [u8] {
-        let rest = self.rest;
-        let (taken, left) = if self.backwards {
-            let (left, taken) = rest.split_at(rest.len() - count);
-            (taken, left)
-        } else {
-            rest.split_at(count)
+/// Compares two texts, in bounded time.
+pub(crate) fn compare(old: &Text, new: &Text) -> Comparison {
+    let (old_len, new_len) = (old.len(), new.len());
+    let shorter = old_len.min(new_len);
+    let deadline = Instant::now() + PATIENCE;
+    let prefix = common_prefix(old, new);
+    if prefix == old_len && prefix == new_len {
+        return Comparison {
+            changes: Vec::new(),
+            lines: Vec::new(),
         };
-        self.rest = left;
-        taken
     }
-}
-
-fn run_of_equals<'a, 'b>(
-    mut a: Pieces<'a, impl Iterator<Item = &'a str>>,
-    mut b: Pieces<'b, impl Iterator<Item = &'b str>>,
-    count_equal: impl Fn(&[u8], &[u8]) -> usize,
-) -> usize {
-    let mut total = 0;
-    while a.fill() && b.fill() {
-        let count = a.rest.len().min(b.rest.len());
-        let (x, y) = (a.take(count), b.take(count));
-        // Texts that grew out of one another share most of their chunks, and equal memory is found fast.
-        if std::ptr::eq(x, y) || x == y {
-            total += count;
-            continue;
-        }
-        return total + count_equal(x, y);
-    }
-    total
+    let whole_suffix = common_suffix(old, new);
+    let suffix = whole_suffix.min(shorter - prefix);
+    let window = Change::new(prefix..old_len - suffix, prefix..new_len - suffix);
+    let lines = changed_lines(&whole_lines(&window, old, new), old, new, deadline);
+    let changes = if window.old.is_empty() || window.new.is_empty() {
+        // A plain insertion or deletion, whose every place is known: this is the last of them.
+        vec![Change {
+            left: whole_suffix - suffix,
+            ..window
+        }]
+    } else {
+        let mut changes = by_lines(&window, &lines, old, new, deadline)
+            .unwrap_or_else(|| by_characters(&window, old, new, deadline));
+        find_slides(&mut changes, old, new);
+        changes
+    };
+    Comparison { changes, lines }
 }
 
 /// The changes in a window, by lines first: what people change is mostly lines. `None` if the window is within a line, or
 /// if lines would find a change outside of it.
-fn by_lines(window: &Change, old: &Text, new: &Text, deadline: Instant) -> Option<Vec<Change>> {
-    let has_line_end = |text: &Text, range: &Range<usize>| {
-        text.bytes_from(range.start)
-            .take(range.len())
-            .any(|byte| byte == b'\n')
-    };
-    if !has_line_end(old, &window.old) && !has_line_end(new, &window.new) {
+fn by_lines(
+    window: &Change,
+    lines: &[Block],
+    old: &Text,
+    new: &Text,
+    deadline: Instant,
+) -> Option<Vec<Change>> {
+    if let [block] = lines
+        && block.lines == 2
+    {
         return None;
     }
-    let blocks = changed_blocks(&whole_lines(window, old, new), old, new, deadline);
-    let mut changes: Vec<Change> = blocks
-        .into_iter()
+    let mut changes: Vec<Change> = lines
+        .iter()
         .flat_map(|block| by_characters(&block.change, old, new, deadline))
         .collect();
     find_slides(&mut changes, old, new);
@@ -221,7 +126,7 @@ fn by_lines(window: &Change, old: &Text, new: &Text, deadline: Instant) -> Optio
         .collect()
 }
 
-fn changed_blocks(window: &Change, old: &Text, new: &Text, deadline: Instant) -> Vec<Block> {
+fn changed_lines(window: &Change, old: &Text, new: &Text, deadline: Instant) -> Vec<Block> {
     let (old_text, new_text) = (
         old.slice(window.old.clone().into()),
         new.slice(window.new.clone().into()),

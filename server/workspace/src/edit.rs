@@ -5,8 +5,12 @@
 
 use crate::{
     ByteRange, Snapshot, Text,
-    compare::{Block, Change, compare, compare_lines, join_doubtful},
+    compare::{Change, compare, join_doubtful},
 };
+
+use self::reading::{Reading, Side, difference, reach};
+
+mod reading;
 
 /// A text in the place of a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,10 +134,8 @@ impl Edit {
 
     /// The same edit against a newer text of the document, if every region that it replaces is still what it was.
     pub fn rebase(&self, newest: &Snapshot) -> Result<Self, Conflict> {
-        let changes = join_doubtful(
-            &compare(&self.snapshot.text, &newest.text),
-            &self.snapshot.text,
-        );
+        let old = &self.snapshot.text;
+        let changes = join_doubtful(&compare(old, &newest.text).changes, old);
         let mut moved = Vec::with_capacity(self.replacements.len());
         for replacement in &self.replacements {
             let conflict = Conflict {
@@ -259,133 +261,6 @@ impl Edit {
     }
 }
 
-/// One way to read a newer text: as another one and what was changed in it.
-struct Reading {
-    changes: Vec<Change>,
-    /// The same, with what can't be relied on taken for changed.
-    joined: Vec<Change>,
-    lines: Vec<Block>,
-}
-
-/// How much was changed: in lines, and where that is the same, in bytes.
-type Cost = (usize, usize);
-
-impl Reading {
-    fn new(text: &Text, newer: &Text) -> Self {
-        let changes = compare(text, newer);
-        Self {
-            joined: join_doubtful(&changes, text),
-            changes,
-            lines: compare_lines(text, newer),
-        }
-    }
-
-    /// Whether each change has a place that leaves the region as it is.
-    fn is_intact(&self, region: ByteRange) -> bool {
-        self.joined
-            .iter()
-            .all(|change| match Side::of(change, region) {
-                Side::Before | Side::After => true,
-                Side::Inside => false,
-                Side::Touching => {
-                    let (before, after) = reach(change, region);
-                    before || after
-                }
-            })
-    }
-
-    /// Whether the lines that the region is in are as they were.
-    fn has_whole_lines(&self, region: ByteRange) -> bool {
-        let overlaps =
-            |change: &Change| change.old.start < region.end.0 && region.start.0 < change.old.end;
-        !region.is_empty() && !self.lines.iter().any(|block| overlaps(&block.change))
-    }
-
-    /// Where the region lies in the newer text.
-    fn moved(&self, region: ByteRange) -> ByteRange {
-        let before = self
-            .joined
-            .iter()
-            .filter(|change| match Side::of(change, region) {
-                Side::Before => true,
-                Side::After | Side::Inside => false,
-                Side::Touching => reach(change, region).0,
-            });
-        let shift: isize = before
-            .map(|change| difference(change.new.len(), change.old.len()))
-            .sum();
-        let start = region.start.0.saturating_add_signed(shift);
-        ByteRange::new(start, start + region.len())
-    }
-
-    /// How much was changed in the region or at its edge.
-    fn cost_at(&self, region: ByteRange) -> Cost {
-        self.cost_of(|change| matches!(Side::of(change, region), Side::Inside | Side::Touching))
-    }
-
-    fn cost(&self) -> Cost {
-        self.cost_of(|_| true)
-    }
-
-    fn cost_of(&self, counts: impl Fn(&Change) -> bool) -> Cost {
-        let lines = self
-            .lines
-            .iter()
-            .filter(|block| counts(&block.change))
-            .map(|block| block.lines)
-            .sum();
-        (
-            lines,
-            self.changes
-                .iter()
-                .filter(|change| counts(change))
-                .map(Change::cost)
-                .sum(),
-        )
-    }
-}
-
-/// How a change lies to a region, wherever it slides.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Before,
-    After,
-    /// It meets the region or its edge, at least in some of its places.
-    Touching,
-    /// It takes away what is on both sides of an empty region.
-    Inside,
-}
-
-impl Side {
-    fn of(change: &Change, region: ByteRange) -> Self {
-        let (start, end) = (region.start.0, region.end.0);
-        let (first, last) = (
-            change.old.start - change.left,
-            change.old.end + change.right,
-        );
-        if last < start {
-            Self::Before
-        } else if first > end {
-            Self::After
-        } else if region.is_empty()
-            && change.old.start + change.right < start
-            && change.old.end - change.left > end
-        {
-            Self::Inside
-        } else {
-            Self::Touching
-        }
-    }
-}
-
-/// Whether a change can lie wholly before a region, and whether wholly after it.
-fn reach(change: &Change, region: ByteRange) -> (bool, bool) {
-    (
-        change.old.end - change.left <= region.start.0,
-        change.old.start + change.right >= region.end.0,
-    )
-}
-
 /// Whether it is the same to replace the one range or the other.
 fn same_result(text: &Text, one: ByteRange, other: ByteRange, with: &str) -> bool {
     let (first, second) = (one.min(other), one.max(other));
@@ -399,11 +274,6 @@ fn same_result(text: &Text, one: ByteRange, other: ByteRange, with: &str) -> boo
         return false;
     };
     format!("{with}{after_first}") == format!("{before_second}{with}")
-}
-
-fn difference(now: usize, before: usize) -> isize {
-    // No text is longer than isize::MAX bytes.
-    now.cast_signed() - before.cast_signed()
 }
 
 fn check_range(text: &Text, range: ByteRange) -> Result<(), EditError> {
