@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agent::{Focus, RunRequest, Task};
+use agent::{Focus, RunRequest, StartError, Task};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc::Result;
@@ -68,7 +68,11 @@ pub(super) async fn run(connection: &Arc<Connection>, argument: Argument) -> Res
         read_only: read_only.unwrap_or_default(),
         session,
     };
-    started(connection, connection.start(request))
+    let named = request.model.is_some();
+    match connection.start(request) {
+        Err(StartError::Model(error)) if named => Err(invalid("model", error)),
+        outcome => started(connection, outcome),
+    }
 }
 
 /// What a person is told who picked `Ask agent…` in an editor that asked for no words.

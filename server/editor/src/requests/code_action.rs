@@ -87,7 +87,7 @@ pub(crate) fn handle(connection: &Connection, params: Value) -> Result<Value> {
     let known = Known {
         here: here(&known, &snapshot, query.range, encoding),
         in_file: different.len(),
-        can_ask: connection.pool.serves(&snapshot),
+        can_ask: query.invoked && connection.pool.serves(&snapshot),
     };
     let actions = actions(&snapshot, query, known).into_iter();
     Ok(actions
