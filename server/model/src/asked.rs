@@ -145,7 +145,10 @@ impl Asked {
         } else {
             reason
         };
-        let hint = if reason.contains("certificate") {
+        let hint = if reason.contains("No CA certificates") {
+            "Install the system's CA certificates (the package is mostly called ca-certificates)"
+                .to_owned()
+        } else if reason.contains("certificate") {
             "If a proxy looks into TLS here, its CA must be among the system's roots".to_owned()
         } else if self.provider == "ollama" && http::is_loopback(&self.url) {
             "Is Ollama running? Start it with `ollama serve`".to_owned()

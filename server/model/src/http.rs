@@ -49,6 +49,9 @@ fn kept(
     let builder = Client::builder()
         .user_agent(concat!("copydesk/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
+        // A connection that died in the machine's sleep is noticed long before the idle timeout.
+        .http2_keep_alive_interval(Duration::from_secs(20))
+        .http2_keep_alive_timeout(Duration::from_secs(10))
         // A POST that follows a redirect becomes a GET, and a key does not belong to another host.
         .redirect(redirect::Policy::none());
     // A failure is not kept: the user may have installed the roots meanwhile.
