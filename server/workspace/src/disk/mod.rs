@@ -1,0 +1,16 @@
+//! Files on disk: reading them as text, replacing them whole, and knowing which the model must not see.
+//!
+//! This room never looks at buffers: who may touch a file that is open is decided by `Workspace`.
+
+mod hidden;
+mod in_place;
+mod nearest;
+mod read;
+mod write;
+
+pub use hidden::{IGNORE_FILE, is_hidden_from_model};
+pub(crate) use hidden::{real_path, without_dots};
+pub use nearest::nearest;
+pub(crate) use read::{BINARY_PROBE, open, open_without_waiting};
+pub use read::{ReadError, read};
+pub use write::{Expected, WriteError, write};
