@@ -34,7 +34,7 @@ impl Question<'_> {
         at: ByteOffset,
         extra: Value,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        let complete = self.server.ready(&self.until_ready).await?;
+        let complete = self.complete().await?;
         let asked = self
             .server
             .ask(method, self.document, &self.answer, |about| {
@@ -51,7 +51,7 @@ impl Question<'_> {
     }
 
     pub async fn hover(&self, at: ByteOffset) -> Result<Answer<Option<String>>, QueryError> {
-        let complete = self.server.ready(&self.until_ready).await?;
+        let complete = self.complete().await?;
         let asked = self
             .server
             .ask("textDocument/hover", self.document, &self.answer, |about| {
@@ -66,7 +66,7 @@ impl Question<'_> {
         range: ByteRange,
         diagnostics: &[Diagnostic],
     ) -> Result<Answer<Vec<CodeAction>>, QueryError> {
-        let complete = self.server.ready(&self.until_ready).await?;
+        let complete = self.complete().await?;
         let asked = self
             .server
             .ask(
@@ -96,6 +96,12 @@ impl Question<'_> {
             .filter_map(|raw| self.action(raw, &texts))
             .collect();
         Ok(self.answered(actions, complete, 0))
+    }
+
+    /// Whether the server knows everything, after it has had the time to.
+    async fn complete(&self) -> Result<bool, QueryError> {
+        self.server.show(self.document);
+        self.server.ready(&self.until_ready).await
     }
 
     fn action(&self, raw: Value, texts: &Arc<Texts>) -> Option<CodeAction> {

@@ -18,7 +18,7 @@ pub enum Ready {
     /// Not at all: it counts as ready when it is initialized.
     #[default]
     Initialized,
-    /// No work-done progress is under way.
+    /// A work-done progress has ended, or none began.
     Progress,
     /// `experimental/serverStatus` says quiescent.
     Status,

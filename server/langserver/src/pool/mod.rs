@@ -260,13 +260,15 @@ impl Pool {
             return Err(QueryError::Cancelled);
         }
         let (name, config) = self.choice.choose(snapshot, &self.workspace)?;
-        let mut slots = self.slots();
-        let running = slots
+        let running = self
+            .slots()
             .iter()
             .filter(|slot| slot.name() == name)
             .map(|slot| slot.root().to_owned())
             .collect();
+        // Looks at the disk, so without the lock.
         let root = choice::root(snapshot, config, &self.workspace, running);
+        let mut slots = self.slots();
         if let Some(slot) = slots
             .iter()
             .find(|slot| slot.name() == name && slot.root() == root)

@@ -71,6 +71,9 @@ pub fn supervise_with(program: impl Into<PathBuf>, arguments: impl IntoIterator<
     let _ = PROGRAM.set((program.into(), arguments.into_iter().collect()));
 }
 
+/// Set for the supervisor: a program that does not know `__supervise` must not start itself over and over.
+const IS_SUPERVISOR: &str = "COPYDESK_SUPERVISOR";
+
 static PROGRAM: OnceLock<(PathBuf, Vec<OsString>)> = OnceLock::new();
 static LINK: Mutex<Link> = Mutex::new(Link {
     running: None,
@@ -119,6 +122,11 @@ impl Link {
 
     /// Starts the supervisor if there is none, or if someone ended it.
     fn ensure(&mut self) -> io::Result<()> {
+        if std::env::var_os(IS_SUPERVISOR).is_some() {
+            return Err(io::Error::other(
+                "this program was itself started as a supervisor and did not become one",
+            ));
+        }
         if let Some(running) = &mut self.running
             && matches!(running.process.try_wait(), Ok(None))
         {
@@ -151,11 +159,14 @@ fn start() -> io::Result<Running> {
     // Its own environment carries no marker: it must outlive the tree that we may ourselves belong to.
     command
         .env_remove(MARKER)
+        .env(IS_SUPERVISOR, "1")
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     #[cfg(unix)]
     {
         let (reader, writer) = io::pipe()?;
+        // A supervisor that someone has stopped must not hold a child up.
+        rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK)?;
         let process = command
             .current_dir("/")
             .stdin(reader.try_clone()?)

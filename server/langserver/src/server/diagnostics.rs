@@ -36,6 +36,7 @@ pub(crate) enum Freshness {
 impl Server {
     /// Waits until what is known of a document is of this snapshot or a later text.
     pub async fn freshen(self: &Arc<Self>, snapshot: &Snapshot, patience: &Patience) -> Freshness {
+        self.show(snapshot);
         match self.ready(patience).await {
             Ok(true) => {}
             Ok(false) | Err(QueryError::Cancelled) => return Freshness::Pending,

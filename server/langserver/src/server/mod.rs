@@ -36,6 +36,9 @@ use crate::{
     wire,
 };
 
+/// A server that tells of its progress begins within this long after it got its first document, if it begins at all.
+const UNTIL_IT_BEGINS: Duration = Duration::from_secs(2);
+
 /// How far a server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -97,6 +100,23 @@ impl Server {
             Phase::Indexing => ServerState::Indexing,
             Phase::Ready => ServerState::Ready,
             Phase::Dead => ServerState::Failed(self.obituary()),
+        }
+    }
+
+    /// Makes sure that it has a document: many a server begins to look at a project when it sees one of its files.
+    pub fn show(self: &Arc<Self>, document: &Snapshot) {
+        let Some(mirror) = self.mirror() else { return };
+        mirror.told(Some(document), |_| ());
+        let is_first = !std::mem::replace(&mut self.desk().is_shown, true);
+        if is_first && self.traits.ready == Ready::Progress {
+            let server = Arc::downgrade(self);
+            tokio::spawn(async move {
+                tokio::time::sleep(UNTIL_IT_BEGINS).await;
+                if let Some(server) = server.upgrade() {
+                    server.desk().has_waited = true;
+                    server.settle();
+                }
+            });
         }
     }
 
@@ -218,14 +238,15 @@ impl Server {
 
     /// Works out how far it is from all that it has said.
     fn settle(&self) {
-        let (quiescent, busy) = {
+        let whole = {
             let desk = self.desk();
-            (desk.quiescent, !desk.progress.is_empty())
-        };
-        let whole = match self.traits.ready {
-            Ready::Initialized => true,
-            Ready::Progress => !busy,
-            Ready::Status => quiescent,
+            match self.traits.ready {
+                Ready::Initialized => true,
+                Ready::Progress => {
+                    desk.progress.is_empty() && (desk.has_progressed || desk.has_waited)
+                }
+                Ready::Status => desk.quiescent,
+            }
         };
         let introduced = self.introduced.get().is_some();
         self.phase.send_if_modified(|phase| {

@@ -19,6 +19,11 @@ pub(super) struct Desk {
     registrations: BTreeMap<String, Registration>,
     /// Work-done progress under way: token and title.
     pub progress: BTreeMap<String, String>,
+    /// Whether there was any.
+    pub has_progressed: bool,
+    /// Whether a document was shown to it, and whether it had time to begin with it.
+    pub is_shown: bool,
+    pub has_waited: bool,
     pub quiescent: bool,
     /// The last edit that it wanted made and that was refused.
     pub refused_edit: Option<Value>,
@@ -174,6 +179,7 @@ impl Server {
                 Some("begin") => {
                     let title = value["title"].as_str().unwrap_or_default().to_owned();
                     desk.progress.insert(token, title);
+                    desk.has_progressed = true;
                 }
                 Some("end") => {
                     desk.progress.remove(&token);
