@@ -1,5 +1,13 @@
 //! End to end: each module shows one promise on the real binary.
 
 mod arrows;
+mod bad_input;
+mod edits;
+mod killed;
+mod main_job;
+mod models;
 mod neovim;
+mod order;
 mod profiles;
+mod servers;
+mod world;

@@ -6,7 +6,7 @@ mod stream;
 
 use std::{sync::Arc, time::Duration};
 
-use langserver::{Diagnosis, Diagnostic};
+use langserver::{Diagnosis, Diagnostic, Severity};
 use model::{Block, Message, Provider, Request, Role, Stop, ToolSpec, Usage};
 use tokio_util::sync::CancellationToken;
 use tools::Context;
@@ -210,8 +210,10 @@ impl Run {
                 )));
             }
         };
+        // Hints are notes on other problems, or greyed-out code: nobody asked to have those fixed.
         let here: Vec<Diagnostic> = found
             .into_iter()
+            .filter(|problem| problem.severity <= Severity::Warning)
             .filter(|problem| focus.range.is_none_or(|range| meets(range, problem.range)))
             .collect();
         if here.is_empty() {

@@ -78,6 +78,7 @@ async fn start(task: Task, file: Option<String>, options: RunOptions) -> anyhow:
     let (ended, end) = oneshot::channel();
     let printer = Arc::new(Printer {
         json: options.json,
+        root,
         ended: Mutex::new(Some(ended)),
         midline: Mutex::new(false),
         said: Mutex::new(false),
@@ -186,6 +187,7 @@ impl Host for NoEditor {
 /// Prints a run: the answer to stdout and the steps to stderr, or all events to stdout as JSON.
 struct Printer {
     json: bool,
+    root: PathBuf,
     ended: Mutex<Option<oneshot::Sender<Status>>>,
     midline: Mutex<bool>,
     said: Mutex<bool>,
@@ -233,16 +235,13 @@ impl Printer {
                 let uri = &applied.after.uri;
                 let path = uri
                     .path()
-                    .map_or_else(|| uri.to_string(), |path| path.display().to_string());
-                let before = applied.before.text.to_string();
-                eprint!(
-                    "{}",
-                    tools::unified(
-                        path.trim_start_matches('/'),
-                        &before,
-                        &applied.after.text.to_string()
-                    )
+                    .map(|path| path.strip_prefix(&self.root).unwrap_or(path));
+                let name = path.map_or_else(|| uri.to_string(), |path| path.display().to_string());
+                let (before, after) = (
+                    applied.before.text.to_string(),
+                    applied.after.text.to_string(),
                 );
+                eprint!("{}", tools::unified(&name, &before, &after));
             }
             EventKind::Notice { message } => eprintln!("copydesk: {message}"),
             EventKind::Finished {

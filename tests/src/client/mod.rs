@@ -40,7 +40,7 @@ pub use actions::{Asking, titled};
 pub use document::{Spot, after, before, over};
 pub use editor::Editor;
 pub(crate) use process::CLEARED;
-pub use process::{Setup, binary, gone, profile, tree};
+pub use process::{Setup, binary, gone, profile, tree, uri};
 pub use progress::Run;
 pub use state::{Canned, Moment};
 pub use text::{Encoding, Position, Range};
