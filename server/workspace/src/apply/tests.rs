@@ -1,5 +1,6 @@
 //! Each editor's ways with an edit, as measured, played by a scripted one; and files that no editor has open.
 
+mod any_editor;
 mod disk;
 mod editor;
 mod editors;
