@@ -106,9 +106,9 @@ async fn meets(editor: Arc<Editor>, edit: Edit, stale: Stale, fate: Fate) -> Ans
     wait(fate.looks).await;
     let tells = move |editor: &Editor| {
         if fate.whole {
-            editor.tells_all()
+            editor.tells_all();
         } else {
-            editor.tells()
+            editor.tells();
         }
     };
     let says = match (editor.is_current(&edit) && !fate.moody, stale) {
