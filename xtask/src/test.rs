@@ -41,7 +41,13 @@ pub fn run(fast: bool, filter: Option<&str>) -> Result<bool> {
     }
     let tests = tests(fast, filter, &logs)?;
     count += tests;
-    count += check(&logs)?;
+    for checked in check(&logs)? {
+        count += checked;
+        if filter.is_none() && checked == Count::default() {
+            println!("the tests left nothing for that checker: where do they write?");
+            count += Count::one(false);
+        }
+    }
     if tests == Count::default() {
         println!("no test was run");
         count += Count::one(false);
@@ -56,8 +62,8 @@ fn close(count: Count) -> bool {
 
 /// Runs the tests by nextest, or by cargo itself where that is not installed.
 fn tests(fast: bool, filter: Option<&str>, logs: &Logs) -> Result<Count> {
-    let mut command = cargo();
     let nextest = output(cargo().args(["nextest", "--version"])).is_some();
+    let mut command = cargo();
     if nextest {
         command.args([
             "nextest",
@@ -82,10 +88,19 @@ fn tests(fast: bool, filter: Option<&str>, logs: &Logs) -> Result<Count> {
     logs.name_in(&mut command);
     command.env("COPYDESK_BIN", shell::built("debug", "copydesk"));
     command.env("COPYDESK_TEST_NVIM", NEOVIM.program("nvim"));
+    let mut count = counted(&mut command)?;
+    if nextest && filter.is_none() {
+        // nextest leaves out the examples in the docs.
+        count += counted(cargo().args(["test", "--workspace", "--doc", "--quiet"]))?;
+    }
+    Ok(count)
+}
+
+/// Runs it and counts what its summaries say. Without one it did not get that far (a test did not build, say): a failure.
+fn counted(command: &mut Command) -> Result<Count> {
     let mut count = Count::default();
-    let well = watched(&mut command, |line| count += Count::of_line(line))?;
+    let well = watched(command, |line| count += Count::of_line(line))?;
     if !well && count.failed == 0 {
-        // It did not get as far as a summary: a test did not build, say.
         count += Count::one(false);
     }
     Ok(count)
@@ -120,23 +135,19 @@ impl Logs {
     }
 }
 
-/// Holds the messages and requests of all tests against the standards.
-fn check(logs: &Logs) -> Result<Count> {
-    let mut count = Count::default();
-    for (script, folder) in [
+/// Holds the messages and requests of all tests against the standards; a count a checker.
+fn check(logs: &Logs) -> Result<Vec<Count>> {
+    let checkers = [
         ("check_lsp.py", &logs.messages),
         ("check_requests.py", &logs.requests),
-    ] {
+    ];
+    let run = |(script, folder): (&str, &PathBuf)| {
         let script = Path::new("tests/conformance").join(script);
-        let mut command = program(CONFORMANCE.program("python"));
-        let mut seen = Count::default();
-        let well = watched(command.arg(script).arg(folder), |line| {
-            seen += Count::of_line(line);
-        })?;
-        if !well && seen.failed == 0 {
-            seen += Count::one(false);
-        }
-        count += seen;
-    }
-    Ok(count)
+        counted(
+            program(CONFORMANCE.program("python"))
+                .arg(script)
+                .arg(folder),
+        )
+    };
+    checkers.into_iter().map(run).collect()
 }
