@@ -140,7 +140,8 @@ impl Framing {
                         self.advance(size, State::Header);
                         return Some(Frame::Message(value));
                     }
-                    Mended::Lost { size } => self.advance(size, State::Header),
+                    // From its very beginning: the next header may have begun inside it.
+                    Mended::Lost => self.advance(0, State::Skipping),
                 },
             }
         }
@@ -263,7 +264,7 @@ fn find_header(bytes: &[u8], from: usize) -> Option<usize> {
 enum Mended {
     Wait,
     Message { size: usize, value: Value },
-    Lost { size: usize },
+    Lost,
 }
 
 /// Finds the end of a message whose length was wrong. The message is kept if it is whole.
@@ -289,9 +290,7 @@ fn mend(bytes: &[u8], length: usize) -> Mended {
         }
         _ => {}
     }
-    Mended::Lost {
-        size: next.unwrap_or_else(|| length.min(bytes.len())),
-    }
+    Mended::Lost
 }
 
 /// Whether a header may begin here: it does, or there is too little to say that it does not.
@@ -530,5 +529,61 @@ mod tests {
         assert!(matches!(framing.next(), Some(Frame::Message(_))));
         assert!(framing.is_between_messages());
         assert!(framing.space().capacity() <= KEPT_CAPACITY);
+    }
+
+    /// Whatever comes between, the messages before and behind it are seen.
+    #[test]
+    fn any_damage_is_survived() {
+        // A generator of numbers that is the same everywhere.
+        let mut seed = 1_u64;
+        let mut below = |most: usize| -> usize {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % most
+        };
+        let pieces: [&[u8]; 10] = [
+            b"Content-Length: ",
+            b"Content-Length: 7\r\n\r\n",
+            b"content-length:3\n",
+            b"\r\n\r\n",
+            b"{\"a\":[1,",
+            b"\"}",
+            b"\xff\x00",
+            b"12",
+            b"words: of a log\n",
+            b"Content-",
+        ];
+        for case in 0..3000 {
+            let mut stream = framed("\"first\"").into_bytes();
+            for _ in 0..below(4) {
+                let mut message = framed("{\"some\":[\"text\",1]}").into_bytes();
+                match below(3) {
+                    0 => message.truncate(below(message.len())),
+                    1 => {
+                        let at = below(message.len());
+                        message[at] = b" 0}\nC\xe9"[below(6)];
+                    }
+                    _ => {
+                        message = (0..below(5))
+                            .flat_map(|_| pieces[below(pieces.len())])
+                            .copied()
+                            .collect()
+                    }
+                }
+                stream.extend(message);
+            }
+            stream.extend(framed("\"again\"").bytes());
+            stream.extend(framed("\"last\"").bytes());
+            let seen = cut(&stream, 1 + below(50));
+            let shown = String::from_utf8_lossy(&stream);
+            assert_eq!(
+                seen.first().map(String::as_str),
+                Some("\"first\""),
+                "case {case}: {shown}"
+            );
+            let end = &seen[seen.len().saturating_sub(2)..];
+            assert_eq!(end, ["\"again\"", "\"last\""], "case {case}: {shown}");
+        }
     }
 }
