@@ -568,7 +568,7 @@ mod tests {
                         message = (0..below(5))
                             .flat_map(|_| pieces[below(pieces.len())])
                             .copied()
-                            .collect()
+                            .collect();
                     }
                 }
                 stream.extend(message);
