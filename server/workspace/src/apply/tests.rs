@@ -4,4 +4,5 @@ mod any_editor;
 mod disk;
 mod editor;
 mod editors;
+mod limits;
 mod turns;

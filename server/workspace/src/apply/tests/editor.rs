@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Applied, ApplyError, Buffers, ByteRange, ContentChange, DocumentUri, Edit, Encoding, Host,
-    HostError, Range, Replacement, Reply, Snapshot, Text, Workspace,
+    HostError, Hunk, Range, Replacement, Reply, Snapshot, Text, Workspace,
 };
 
 pub(super) type Answer = Result<Reply, HostError>;
@@ -235,4 +235,30 @@ impl Host for Door {
         editor.busy.fetch_sub(1, Ordering::SeqCst);
         answer
     }
+}
+
+pub(super) const TEXT: &str = "one\ntwo\nthree\n";
+
+/// The edit of most tests: `two` becomes `TWO!`.
+pub(super) fn edit(editor: &Editor) -> Edit {
+    editor.edit("two", "TWO!")
+}
+
+/// The hunk that it makes, at this place.
+pub(super) fn hunk(start: usize) -> Vec<Hunk> {
+    vec![Hunk {
+        range: ByteRange::new(start, start + 4),
+        removed: "two".to_owned(),
+        added: "TWO!".to_owned(),
+    }]
+}
+
+/// Applied, and the buffer, the screen and the booked text are this one.
+pub(super) fn check(editor: &Editor, applied: &Result<Applied, ApplyError>, text: &str, at: usize) {
+    let applied = applied.as_ref().expect("applied");
+    assert_eq!(applied.after.text, text);
+    assert_eq!(editor.buffers.get(&editor.uri).expect("open").text, text);
+    assert_eq!(editor.text(), text);
+    assert_eq!(applied.hunks, hunk(at));
+    assert!(applied.before.revision < applied.after.revision);
 }
