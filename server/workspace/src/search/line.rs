@@ -81,9 +81,9 @@ fn cut(line: &[u8], before: usize, length: usize) -> String {
         before.saturating_sub(reach),
         (before + reach).min(line.len()),
     );
-    let from = (from..line.len())
+    let from = (from..before)
         .find(|at| !is_continuation(line[*at]))
-        .unwrap_or(line.len());
+        .unwrap_or(before);
     let to = (to..line.len())
         .find(|at| !is_continuation(line[*at]))
         .unwrap_or(line.len());
@@ -92,7 +92,7 @@ fn cut(line: &[u8], before: usize, length: usize) -> String {
         return near.into_iter().collect();
     }
     let match_start = characters(&line[from..before]);
-    let match_length = characters(&line[before..(before + length).min(to)]);
+    let match_length = characters(&line[before..(before + length).clamp(before, to)]);
     // The match in the middle, if it fits; its beginning, if it does not.
     let room = WIDTH - 2;
     let start = match_start
@@ -214,6 +214,27 @@ mod tests {
         let line = format!("{}{}", "a".repeat(5000), "b".repeat(5000));
         let shown = show(line.as_bytes(), 5000..10_000);
         assert_eq!(shown.text, format!("…{}…", "b".repeat(WIDTH - 2)));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_comes_is_shown(block: Vec<u8>, start: usize, length: usize) {
+            let start = start % (block.len() + 1);
+            let end = start + length % (block.len() - start + 1);
+            let shown = show(&block, start..end);
+            assert!(shown.text.chars().count() <= WIDTH);
+            assert!(shown.column > 0 && shown.column <= start + 1);
+        }
+
+        #[test]
+        fn a_line_is_found_as_a_text_finds_it(text in "[a-c\r\n]{0,40}", start: usize) {
+            let start = start % (text.len() + 1);
+            let whole = crate::Text::new(&text);
+            let place = whole.position(crate::ByteOffset(start), crate::Encoding::Utf32);
+            let shown = show(text.as_bytes(), start..start);
+            assert_eq!((shown.lines_before, shown.column - 1), (place.line as usize, place.character as usize));
+            assert_eq!(Some(shown.text), whole.line(shown.lines_before));
+        }
     }
 
     #[test]

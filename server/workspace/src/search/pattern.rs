@@ -4,7 +4,7 @@
 //! `s` flag. Both kinds take `\r\n` for one line end, so that `$` and `\n` mean the same in every file.
 
 use grep_matcher::LineTerminator;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use regex_syntax::{
     ParserBuilder,
@@ -61,20 +61,25 @@ impl Pattern {
             .crlf(true)
             .size_limit(LARGEST_PATTERN)
             .dfa_size_limit(LARGEST_PATTERN);
-        let build = |builder: &RegexMatcherBuilder, pattern: &str| {
-            builder
-                .build(pattern)
-                .map_err(|error| wrong(error.to_string()))
-        };
         if !lines.dot_all && lines.ends.is_empty() && !lines.class {
-            return Ok(Self {
-                matcher: build(&builder, pattern)?,
-                multi_line: false,
-            });
+            match builder.build(pattern) {
+                Ok(matcher) => {
+                    return Ok(Self {
+                        matcher,
+                        multi_line: false,
+                    });
+                }
+                // It comes down to a line end in some other way.
+                Err(error) if matches!(error.kind(), ErrorKind::NotAllowed(_)) => {}
+                Err(error) => return Err(wrong(error.to_string())),
+            }
         }
         builder.line_terminator(None);
+        let matcher = builder
+            .build(&lines.any_end(pattern))
+            .map_err(|error| wrong(error.to_string()))?;
         Ok(Self {
-            matcher: build(&builder, &lines.any_end(pattern))?,
+            matcher,
             multi_line: true,
         })
     }
@@ -269,6 +274,7 @@ mod tests {
         check(r"(?is)A.b", "a\nb", expect![[r#"multi: "a\nb""#]]);
         check(r"a[\s\S]b", "a\nb", expect![[r#"multi: "a\nb""#]]);
         check(r"a[^\S\s]b", "a\nb", expect![[""]]);
+        check(r"a[^[^\n]]b", "a\nb", expect![[r#"multi: "a\nb""#]]);
         check(r"x\n(?i)A", "x\na", expect![[r#"multi: "x\na""#]]);
     }
 
@@ -281,6 +287,16 @@ mod tests {
         check(r"\(?s:", "(s:", expect![[r#""(s:""#]]);
         check(r"[(?s)]+", "(?s)", expect![[r#""(?s)""#]]);
         check("(?x)a\n b", "ab", expect![[r#""ab""#]]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_is_a_pattern_can_be_searched_for(
+            pattern in r"([a-c\n\r\\nrsSwW\[\]()?:*+.^$|x{}0-2-]|\\n|\(\?s|\[\^)*{0,12}",
+        ) {
+            let right = ParserBuilder::new().utf8(false).build().parse(&pattern).is_ok();
+            assert_eq!(Pattern::new(&pattern, Case::Sensitive).is_ok(), right, "{pattern:?}");
+        }
     }
 
     #[test]

@@ -103,7 +103,9 @@ impl Scope {
         if let Some(path) = path {
             scope.narrow(&absolute(path, &roots), &roots)?;
         } else {
-            for root in roots.iter().filter(|root| root.is_dir()) {
+            // The walk itself only judges what lies in a root.
+            let shown = |root: &&PathBuf| root.is_dir() && !disk::is_hidden_from_model(root);
+            for root in roots.iter().filter(shown) {
                 scope.add_folder(root, PathBuf::new(), true);
             }
             let everywhere = roots.is_empty();
@@ -112,6 +114,7 @@ impl Scope {
                 everywhere || open.real.is_none() || folders.iter().any(|folder| folder.has(open))
             });
         }
+        scope.open.retain(|open| !open.is_behind_a_hidden_link());
         for (index, open) in scope.open.iter().enumerate() {
             if let Some(real) = &open.real {
                 scope
@@ -328,6 +331,14 @@ impl Open {
             snapshot,
             real,
             seen: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether its file is seen by the walk, but under a name that is hidden.
+    fn is_behind_a_hidden_link(&self) -> bool {
+        match (self.snapshot.uri.path(), &self.real) {
+            (Some(path), Some(real)) => path != real && disk::is_hidden_from_model(path),
+            _ => false,
         }
     }
 

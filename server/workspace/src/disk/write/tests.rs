@@ -327,7 +327,8 @@ mod unix {
     fn pipes_and_devices_are_not_written() {
         let tree = folder();
         let pipe = tree.path().join("pipe");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe");
+        let made = Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo").success());
         for (path, kind) in [(&*pipe, "named pipe"), (Path::new("/dev/full"), "device")] {
             let empty = Text::default();
             let expected = Expected::Exactly {

@@ -146,6 +146,49 @@ fn rules_above_the_root_count() {
 }
 
 #[test]
+fn a_root_that_is_hidden_is_not_searched() {
+    let world = World::with_roots(
+        &[
+            (".copydeskignore", "private/\n"),
+            ("private/a", "x"),
+            ("b", "x"),
+            ("public/c", "x"),
+        ],
+        &["private", "public"],
+    );
+    world.open_and_type("private/a", "x");
+    world.open("private/new", "x");
+    check(
+        &world,
+        &pattern("x"),
+        expect![[r"
+        public/c:1:1:x
+    "]],
+    );
+    expect!["public/c"].assert_eq(&world.glob(&GlobQuery::new("*")));
+    expect!["/public/\n  c\n"].assert_eq(&world.list(&ListQuery::default()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_buffer_under_a_hidden_name_is_not_shown() {
+    let world = World::new(&[
+        (".copydeskignore", "secret/\n"),
+        ("real/a", "x"),
+        ("secret/b", "x"),
+    ]);
+    std::os::unix::fs::symlink("../real", world.at("secret/door")).expect("a link");
+    world.open_and_type("secret/door/a", "typed");
+    check(
+        &world,
+        &pattern("x|typed"),
+        expect![[r"
+        real/a:1:1:x
+    "]],
+    );
+}
+
+#[test]
 fn a_root_in_a_root_is_searched_once() {
     let files = [
         (".gitignore", "ignored\n"),
