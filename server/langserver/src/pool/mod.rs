@@ -256,7 +256,7 @@ impl Pool {
 
     /// The slot of a document's server; made if there is none.
     fn slot(&self, snapshot: &Snapshot) -> Result<Arc<Slot>, QueryError> {
-        if self.closed.load(Ordering::Acquire) {
+        if self.is_closed() {
             return Err(QueryError::Cancelled);
         }
         let (name, config) = self.choice.choose(snapshot, &self.workspace)?;
@@ -278,6 +278,10 @@ impl Pool {
         let slot = Arc::new(Slot::new(name, config.clone(), root));
         slots.push(slot.clone());
         Ok(slot)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     fn question<'a>(

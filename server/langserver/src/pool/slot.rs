@@ -116,15 +116,17 @@ impl Slot {
 
     /// Starts the server in the background unless it runs or starts already.
     fn wake(self: &Arc<Self>, pool: &Pool) -> Result<(), QueryError> {
+        if pool.is_closed() {
+            return Err(QueryError::Cancelled);
+        }
+        self.bury();
         let pause = self.pause();
         let number = self.starts.fetch_add(1, Ordering::Relaxed);
         let mut start = false;
         let mut refused = None;
         self.state.send_if_modified(|state| {
             let down = match state {
-                State::Starting(_) => return false,
-                State::Running(server) if server.is_alive() => return false,
-                State::Running(server) => Some(server.died()),
+                State::Starting(_) | State::Running(_) => return false,
                 State::Failed(error) => Some(error.clone()),
                 State::Idle => None,
             };
@@ -151,6 +153,17 @@ impl Slot {
                 Some(task.abort_handle());
         }
         Ok(())
+    }
+
+    /// Books the death of a server that nobody has noticed yet.
+    fn bury(&self) {
+        let dead = match &*self.state.borrow() {
+            State::Running(server) if !server.is_alive() => server.clone(),
+            _ => return,
+        };
+        let is_this =
+            |state: &State| matches!(state, State::Running(current) if Arc::ptr_eq(current, &dead));
+        self.failed(is_this, dead.died());
     }
 
     /// How long it must not be started yet, if so.
@@ -255,7 +268,7 @@ async fn start_in(slot: Arc<Slot>, number: u64, pool: Weak<Pool>, patience: Dura
         }
     };
     {
-        let Some(pool) = pool.upgrade() else {
+        let Some(pool) = pool.upgrade().filter(|pool| !pool.is_closed()) else {
             return server.kill();
         };
         pool.adopt(&server);
