@@ -131,6 +131,7 @@ mod tests {
             &[("", "a"), ("", "ü€🦀")],
         );
         check("data: a\r\rdata: b\r\r", &[("", "a"), ("", "b")]);
+        check("event: e\r\ndata: a\r\ndata: b\r\n\r\n", &[("e", "a\nb")]);
         check("\u{feff}data: a\n\n", &[("", "a")]);
         check(
             ": ping\n\nevent: error\ndata: x\n\n:\n\n",

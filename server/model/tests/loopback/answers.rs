@@ -250,7 +250,13 @@ async fn silence_after_the_end_is_an_end() {
     let mut stream = ask(&provider(&url)).await.unwrap();
     assert_eq!(stream.next().await, Some(hello()));
     tokio::time::pause();
+    let before = tokio::time::Instant::now();
     assert_eq!(stream.next().await, Some(Ok(StreamEvent::Done(Stop::End))));
+    assert!(
+        before.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        before.elapsed()
+    );
     assert_eq!(stream.next().await, None);
 }
 
