@@ -9,11 +9,13 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tests::model::{Reply, ScriptedModel};
+use tests::model::{Asked, Reply, ScriptedModel};
 use wire::Wire;
 
 fn main() -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     let _inside = runtime.enter();
     println!("{:<58} {:>14}   target", "what", "measured");
     start_up()?;
@@ -40,7 +42,11 @@ fn start_up() -> anyhow::Result<()> {
         server.stop()?;
     }
     times.sort_unstable();
-    row("process start to the initialize answer, median of 30", &millis(times[15]), "< 10 ms");
+    row(
+        "process start to the initialize answer, median of 30",
+        &millis(times[15]),
+        "< 10 ms",
+    );
     Ok(())
 }
 
@@ -51,14 +57,27 @@ fn memory() -> anyhow::Result<()> {
     server.initialize(root.path(), json!({}))?;
     server.settle()?;
     let rest = server.resident()?;
-    row("resident at rest", &format!("{:.1} MB", rest / 1e6), "< 12 MB");
-    let text: String = (0..200).map(|n| format!("let line_{n:03} = compute(input, {n:03}); // words\n")).collect();
+    row(
+        "resident at rest",
+        &format!("{:.1} MB", rest / 1e6),
+        "< 12 MB",
+    );
+    let text: String = (0..200)
+        .map(|n| format!("let line_{n:03} = compute(input, {n:03}); // words\n"))
+        .collect();
     for number in 0..DOCUMENTS {
-        server.open(&uri(root.path(), &format!("f{number}.txt")), "plaintext", &text)?;
+        server.open(
+            &uri(root.path(), &format!("f{number}.txt")),
+            "plaintext",
+            &text,
+        )?;
     }
     server.settle()?;
     let each = (server.resident()? - rest) / DOCUMENTS as f64;
-    let label = format!("for each open document of {:.1} KB", text.len() as f64 / 1e3);
+    let label = format!(
+        "for each open document of {:.1} KB",
+        text.len() as f64 / 1e3
+    );
     row(&label, &format!("{:.1} KB", each / 1e3), "< 14 KB");
     server.stop()
 }
@@ -77,32 +96,41 @@ fn changes() -> anyhow::Result<()> {
     let line = "all work and no play makes a long and boring buffer of text\n";
     server.open(&document, "sinkish", &line.repeat(5_000_000 / line.len()))?;
     server.until_server_is("sink", "ready")?;
-    let message = |version: u32| json!({
-        "jsonrpc": "2.0", "method": "textDocument/didChange", "params": {
-            "textDocument": { "uri": document, "version": version },
-            "contentChanges": [{
-                "range": {
-                    "start": { "line": 40_000, "character": version % 50 },
-                    "end": { "line": 40_000, "character": version % 50 },
-                },
-                "text": "x",
-            }],
-        },
-    });
+    let message = |version: u32| {
+        json!({
+            "jsonrpc": "2.0", "method": "textDocument/didChange", "params": {
+                "textDocument": { "uri": document, "version": version },
+                "contentChanges": [{
+                    "range": {
+                        "start": { "line": 40_000, "character": version % 50 },
+                        "end": { "line": 40_000, "character": version % 50 },
+                    },
+                    "text": "x",
+                }],
+            },
+        })
+    };
     // Made beforehand: what is measured is the server.
-    let frames: Vec<u8> = (2..CHANGES + 2).flat_map(|version| wire::frame(&message(version))).collect();
+    let frames: Vec<u8> = (2..CHANGES + 2)
+        .flat_map(|version| wire::frame(&message(version)))
+        .collect();
     let begun = Instant::now();
     server.send_raw(frames)?;
     server.settle()?;
     let rate = f64::from(CHANGES) / begun.elapsed().as_secs_f64();
-    row("didChange of one character, 5 MB buffer, one mirror", &format!("{rate:.0} /s"), "> 30000 /s");
+    row(
+        "didChange of one character, 5 MB buffer, one mirror",
+        &format!("{rate:.0} /s"),
+        "> 30000 /s",
+    );
     server.stop()
 }
 
 /// A model that talks for as long as anyone listens.
 async fn talkative() -> ScriptedModel {
-    let words: Vec<String> = (0..200_000).map(|n| format!("word{n} ")).collect();
-    ScriptedModel::start(vec![Reply::text(words.concat()).slow(Duration::from_millis(1)); 64]).await
+    let words: String = (0..200_000).map(|n| format!("word{n} ")).collect();
+    let answer = move |_: &Asked| Reply::text(words.clone()).slow(Duration::from_millis(1));
+    ScriptedModel::answering(answer).await.unrecorded()
 }
 
 fn with_model(model: &ScriptedModel) -> Value {
@@ -125,25 +153,36 @@ fn code_actions(model: &ScriptedModel) -> anyhow::Result<()> {
     let mut times = Vec::new();
     for number in 0..REQUESTS {
         let begun = Instant::now();
-        server.request("textDocument/codeAction", json!({
-            "textDocument": { "uri": document },
-            "range": {
-                "start": { "line": number, "character": 0 },
-                "end": { "line": number, "character": 4 },
-            },
-            "context": { "triggerKind": 1, "diagnostics": [{
+        server.request(
+            "textDocument/codeAction",
+            json!({
+                "textDocument": { "uri": document },
                 "range": {
                     "start": { "line": number, "character": 0 },
                     "end": { "line": number, "character": 4 },
                 },
-                "message": "no such word", "severity": 1,
-            }] },
-        }))?;
+                "context": { "triggerKind": 1, "diagnostics": [{
+                    "range": {
+                        "start": { "line": number, "character": 0 },
+                        "end": { "line": number, "character": 4 },
+                    },
+                    "message": "no such word", "severity": 1,
+                }] },
+            }),
+        )?;
         times.push(begun.elapsed());
     }
     times.sort_unstable();
-    row("codeAction while a run streams, median", &millis(times[REQUESTS / 2]), "< 5 ms");
-    row("codeAction while a run streams, worst of 2000", &millis(times[REQUESTS - 1]), "< 50 ms");
+    row(
+        "codeAction while a run streams, median",
+        &millis(times[REQUESTS / 2]),
+        "< 5 ms",
+    );
+    row(
+        "codeAction while a run streams, worst of 2000",
+        &millis(times[REQUESTS - 1]),
+        "< 50 ms",
+    );
     server.stop()
 }
 
@@ -163,7 +202,11 @@ fn cancel(model: &ScriptedModel) -> anyhow::Result<()> {
         times.push(begun.elapsed());
     }
     times.sort_unstable();
-    row("cancel to finished, worst of 20", &millis(times[19]), "< 200 ms");
+    row(
+        "cancel to finished, worst of 20",
+        &millis(times[19]),
+        "< 200 ms",
+    );
     server.stop()
 }
 

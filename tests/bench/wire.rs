@@ -49,28 +49,37 @@ impl Wire {
     }
 
     pub fn initialize(&mut self, root: &Path, options: Value) -> anyhow::Result<()> {
-        self.request("initialize", json!({
-            "processId": null,
-            "rootUri": format!("file://{}", root.display()),
-            "initializationOptions": options,
-            "capabilities": {
-                "general": { "positionEncodings": ["utf-8"] },
-                "textDocument": { "codeAction": { "codeActionLiteralSupport": {
-                    "codeActionKind": { "valueSet": [] },
-                } } },
-            },
-        }))?;
+        self.request(
+            "initialize",
+            json!({
+                "processId": null,
+                "rootUri": format!("file://{}", root.display()),
+                "initializationOptions": options,
+                "capabilities": {
+                    "general": { "positionEncodings": ["utf-8"] },
+                    "textDocument": { "codeAction": { "codeActionLiteralSupport": {
+                        "codeActionKind": { "valueSet": [] },
+                    } } },
+                },
+            }),
+        )?;
         self.notify("initialized", json!({}))
     }
 
     pub fn open(&mut self, uri: &str, language: &str, text: &str) -> anyhow::Result<()> {
-        self.notify("textDocument/didOpen", json!({ "textDocument": {
+        self.notify(
+            "textDocument/didOpen",
+            json!({ "textDocument": {
             "uri": uri, "languageId": language, "version": 1, "text": text,
-        } }))
+        } }),
+        )
     }
 
     pub fn command(&mut self, command: &str, argument: Value) -> anyhow::Result<Value> {
-        self.request("workspace/executeCommand", json!({ "command": command, "arguments": [argument] }))
+        self.request(
+            "workspace/executeCommand",
+            json!({ "command": command, "arguments": [argument] }),
+        )
     }
 
     pub fn ask(&mut self, prompt: &str, uri: &str) -> anyhow::Result<String> {
@@ -81,14 +90,20 @@ impl Wire {
 
     /// Returns when everything that was sent before has been acted on.
     pub fn settle(&mut self) -> anyhow::Result<Value> {
-        self.request("workspace/executeCommand", json!({ "command": "copydesk.status", "arguments": [] }))
+        self.request(
+            "workspace/executeCommand",
+            json!({ "command": "copydesk.status", "arguments": [] }),
+        )
     }
 
     pub fn until_server_is(&mut self, name: &str, state: &str) -> anyhow::Result<()> {
         let begun = Instant::now();
         loop {
             let status = self.settle()?;
-            let servers = status["languageServers"].as_array().cloned().unwrap_or_default();
+            let servers = status["languageServers"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
             let is = |one: &Value| one["name"] == json!(name) && one["state"] == json!(state);
             if servers.iter().any(is) {
                 return Ok(());
@@ -101,7 +116,8 @@ impl Wire {
     }
 
     pub fn until_event(&mut self, session: &str, kind: &str) -> anyhow::Result<Value> {
-        let wanted = |event: &Value| event["session"] == json!(session) && event["type"] == json!(kind);
+        let wanted =
+            |event: &Value| event["session"] == json!(session) && event["type"] == json!(kind);
         loop {
             if let Some(at) = self.events.iter().position(wanted) {
                 let event = self.events[at].clone();
@@ -133,15 +149,26 @@ impl Wire {
     pub fn send_raw(&mut self, bytes: Vec<u8>) -> anyhow::Result<()> {
         let mut input = self.input.take().context("stdin is closed")?;
         let writer = thread::spawn(move || input.write_all(&bytes).map(|()| input));
-        self.input = Some(writer.join().map_err(|_| anyhow::anyhow!("the writer panicked"))??);
+        self.input = Some(
+            writer
+                .join()
+                .map_err(|_| anyhow::anyhow!("the writer panicked"))??,
+        );
         Ok(())
     }
 
     /// Resident memory, in bytes.
     pub fn resident(&self) -> anyhow::Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
-        let kilobytes: f64 = line.split_whitespace().nth(1).context("no number")?.parse()?;
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmRSS:"))
+            .context("no VmRSS")?;
+        let kilobytes: f64 = line
+            .split_whitespace()
+            .nth(1)
+            .context("no number")?
+            .parse()?;
         Ok(kilobytes * 1024.0)
     }
 
@@ -214,6 +241,8 @@ pub fn frame(message: &Value) -> Vec<u8> {
 pub fn beside(name: &str) -> anyhow::Result<PathBuf> {
     let me = std::env::current_exe()?;
     let folders = me.ancestors().skip(1).take(2);
-    let found = folders.map(|folder| folder.join(name)).find(|path| path.exists());
+    let found = folders
+        .map(|folder| folder.join(name))
+        .find(|path| path.exists());
     found.with_context(|| format!("{name} was not built beside {}", me.display()))
 }

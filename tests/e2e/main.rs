@@ -10,4 +10,6 @@ mod neovim;
 mod order;
 mod profiles;
 mod servers;
+mod settings;
+mod terminal;
 mod world;

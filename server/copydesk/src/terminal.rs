@@ -90,6 +90,7 @@ async fn start(task: Task, file: Option<String>, options: RunOptions) -> anyhow:
         read_only: options.read_only,
         session: None,
     };
+    let mut interrupts = Interrupts::listen()?;
     let session = match agent.start(request, printer) {
         Ok(session) => session,
         Err(StartError::Model(error)) => bail!(Usage(error.to_string())),
@@ -98,7 +99,7 @@ async fn start(task: Task, file: Option<String>, options: RunOptions) -> anyhow:
     let mut end = std::pin::pin!(end);
     let status = tokio::select! {
         status = &mut end => status,
-        () = interrupted() => {
+        () = interrupts.wait() => {
             let _ = agent.cancel(&session);
             end.await
         }
@@ -112,19 +113,41 @@ async fn start(task: Task, file: Option<String>, options: RunOptions) -> anyhow:
     }))
 }
 
-async fn interrupted() {
+/// Ctrl-C and a polite kill.
+struct Interrupts {
     #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+    signals: [tokio::signal::unix::Signal; 2],
+}
+
+impl Interrupts {
+    /// From here on a signal no longer ends the process.
+    fn listen() -> anyhow::Result<Self> {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            let listen = |kind| signal(kind).context("signals can't be listened to");
+            let signals = [
+                listen(SignalKind::interrupt())?,
+                listen(SignalKind::terminate())?,
+            ];
+            Ok(Interrupts { signals })
+        }
+        #[cfg(not(unix))]
+        Ok(Interrupts {})
+    }
+
+    async fn wait(&mut self) {
+        #[cfg(unix)]
+        {
+            let [interrupt, terminate] = &mut self.signals;
             tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
+                _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            return;
         }
+        #[cfg(not(unix))]
+        let _ = tokio::signal::ctrl_c().await;
     }
-    let _ = tokio::signal::ctrl_c().await;
 }
 
 fn workspace_folder(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {

@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::{mpsc, watch};
 
 use crate::{
-    ByteRange, DocumentUri, Encoding, Origin, Range, Replacement, Revision, Snapshot, Text,
+    ByteRange, DocumentUri, Encoding, Origin, Range, Replacement, Revision, Snapshot, Text, disk,
 };
 
 /// What the editor says changed: a range of the text, or all of it.
@@ -126,8 +126,8 @@ impl Buffers {
 
     /// The editor opened a document. One that is open already gets the new text.
     pub fn open(&self, uri: DocumentUri, language: &str, version: i32, text: &str) -> Snapshot {
-        // A file without a path was never saved.
-        let dirty = uri.path().is_none();
+        // A document without a path was never saved; one with a path may be brought back unsaved.
+        let dirty = uri.path().is_none_or(|path| disk::is_unsaved(path, text));
         let mut snapshot = Snapshot {
             uri,
             text: Text::new(text),

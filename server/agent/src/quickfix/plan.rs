@@ -268,7 +268,8 @@ fn summary(outcomes: &[(Problem, Outcome)]) -> String {
 }
 
 fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+    let line = text.lines().next().unwrap_or_default();
+    line.trim_end_matches(':')
 }
 
 #[cfg(test)]

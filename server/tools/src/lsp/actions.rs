@@ -2,7 +2,7 @@
 //! reaches the editor's buffers by the same way as any other.
 
 use langserver::{Answer, CodeAction, Diagnosis, Diagnostic};
-use workspace::{ByteOffset, ByteRange, Edit};
+use workspace::{ByteOffset, ByteRange, DocumentUri, Edit};
 
 use super::{DEADLINE, Place, completeness, unanswered};
 use crate::{
@@ -141,7 +141,44 @@ async fn ask(
         .map_err(unanswered)?;
     answer.value.retain(|action| action.disabled.is_none());
     answer.value.sort_by_key(|action| !is_fix(action));
+    answer.value = each_fix_once(answer.value, cx).await;
     Ok(answer)
+}
+
+/// A server may offer one fix twice, by different ways of finding it (rust-analyzer its own and
+/// rustc's): whoever has to choose between them should see one. They are held together by what they
+/// make of the text.
+async fn each_fix_once(actions: Vec<CodeAction>, cx: &Context) -> Vec<CodeAction> {
+    const MOST: usize = 12;
+    let fixes = actions.iter().filter(|action| is_fix(action)).count();
+    if !(2..=MOST).contains(&fixes) {
+        return actions;
+    }
+    let mut kept: Vec<(CodeAction, Option<Vec<(DocumentUri, String)>>)> = Vec::new();
+    for action in actions {
+        let makes = match is_fix(&action) {
+            true => makes(&action, cx).await,
+            false => None,
+        };
+        let twin = kept
+            .iter_mut()
+            .find(|(_, other)| makes.is_some() && *other == makes);
+        match twin {
+            Some((twin, _)) => twin.preferred |= action.preferred,
+            None => kept.push((action, makes)),
+        }
+    }
+    kept.into_iter().map(|(action, _)| action).collect()
+}
+
+/// The texts that an action makes; `None` if that can't be known.
+async fn makes(action: &CodeAction, cx: &Context) -> Option<Vec<(DocumentUri, String)>> {
+    let files = cx.pool.resolve(action, &cx.cancel).await.ok()?;
+    let texts = files.into_iter().map(|file| {
+        let edit = Edit::new(file.snapshot, file.edits).ok()?;
+        Some((file.uri, edit.result().to_string()))
+    });
+    texts.collect()
 }
 
 fn is_fix(action: &CodeAction) -> bool {

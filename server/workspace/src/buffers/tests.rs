@@ -230,8 +230,16 @@ fn what_is_not_open_is_not_changed() {
 
 #[test]
 fn dirty_from_a_change_to_a_save() {
-    let (buffers, uri) = opened("a");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("a");
+    std::fs::write(&path, "a").expect("the file is written");
+    let uri = DocumentUri::from_path(&path).expect("a path");
+    let buffers = Buffers::new();
     let dirty = || buffers.get(&uri).expect("open").is_unsaved();
+    buffers.open(uri.clone(), "plaintext", 1, "brought back, never saved");
+    assert!(dirty());
+    buffers.close(&uri);
+    buffers.open(uri.clone(), "plaintext", 1, "a");
     assert!(!dirty());
     buffers
         .change(&uri, 2, &[whole("b")], Encoding::Utf8)

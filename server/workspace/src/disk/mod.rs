@@ -6,6 +6,7 @@ mod hidden;
 mod in_place;
 mod nearest;
 mod read;
+mod same;
 mod write;
 
 pub use hidden::{IGNORE_FILE, is_hidden_from_model};
@@ -13,4 +14,5 @@ pub(crate) use hidden::{real_path, without_dots};
 pub use nearest::nearest;
 pub(crate) use read::{BINARY_PROBE, open, open_without_waiting};
 pub use read::{ReadError, read};
+pub(crate) use same::is_unsaved;
 pub use write::{Expected, WriteError, write};

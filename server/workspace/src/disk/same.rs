@@ -1,0 +1,49 @@
+//! Whether an editor's text is the file's. Editors that bring back what was not saved open a document with a text that
+//! no disk has. It only looks.
+
+use std::{fs, path::Path};
+
+const BOM: &str = "\u{feff}";
+
+/// Whether the text is known not to be what the file holds: it holds another, or it is not there.
+pub(crate) fn is_unsaved(path: &Path, text: &str) -> bool {
+    let Ok(metadata) = fs::metadata(path) else {
+        return true;
+    };
+    if !metadata.is_file() {
+        return false;
+    }
+    let Ok(bytes) = fs::read(path) else {
+        return false;
+    };
+    // In another encoding it can't be told here, and counts as saved.
+    std::str::from_utf8(&bytes).is_ok_and(|disk| disk.strip_prefix(BOM).unwrap_or(disk) != text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_held_against_the_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let check = |disk: Option<&[u8]>, text: &str, expected: bool| {
+            let path = folder.path().join("a");
+            let _ = fs::remove_file(&path);
+            if let Some(disk) = disk {
+                fs::write(&path, disk).expect("the file is written");
+            }
+            assert_eq!(is_unsaved(&path, text), expected, "{disk:?} {text:?}");
+        };
+        check(None, "", true);
+        check(Some(b"one\n"), "one\n", false);
+        check(Some(b"one\n"), "two\n", true);
+        check(Some(b"one\n"), "one two three four\n", true);
+        check(Some(b"one two three four\n"), "one\n", true);
+        check(Some("\u{feff}one\n".as_bytes()), "one\n", false);
+        check(Some("\u{feff}one\n".as_bytes()), "two\n", true);
+        check(Some(b"caf\xe9 au lait\n"), "café au lait\n", false);
+        check(Some(b""), "x", true);
+        assert!(!is_unsaved(folder.path(), "a folder has no text"));
+    }
+}

@@ -1,0 +1,196 @@
+//! The terminal's door: `copydesk run` and `copydesk fix` on real files, their exit codes, and events
+//! as JSON.
+
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+use tests::client::binary;
+use tests::fixtures::Project;
+use tests::model::{Ending, Reply, ScriptedModel};
+use tokio::{io::AsyncWriteExt as _, process::Command};
+
+/// A project with the scripted model in the person's own configuration.
+fn configure(project: &Project, model: &ScriptedModel) {
+    let config = format!(
+        "model = \"scripted/one\"\n[providers.scripted]\nbase_url = \"{}\"\n",
+        model.base_url()
+    );
+    std::fs::create_dir_all(project.beside("config")).expect("a folder");
+    std::fs::write(project.beside("config").join("config.toml"), config).expect("a configuration");
+}
+
+fn command(project: &Project, arguments: &[&str]) -> Command {
+    let mut command = Command::new(binary());
+    command
+        .args(arguments)
+        .current_dir(project.root())
+        .env("COPYDESK_CONFIG_DIR", project.beside("config"))
+        .env_remove("OPENAI_API_KEY")
+        .env_remove("OPENROUTER_API_KEY")
+        .env_remove("COPYDESK_MODEL")
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    command
+}
+
+async fn run(project: &Project, arguments: &[&str]) -> (i32, String, String) {
+    said(&command(project, arguments).output().await.expect("it runs"))
+}
+
+fn said(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
+    (
+        output.status.code().unwrap_or(-1),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+#[tokio::test]
+async fn a_run_edits_files_and_prints_the_answer_alone_to_stdout() {
+    let project = Project::with(&[("a.txt", "one\r\ntwo\r\n")]);
+    let model = ScriptedModel::start([
+        Reply::call(
+            "edit",
+            json!({ "filePath": "a.txt", "oldString": "two", "newString": "2" }),
+        )
+        .into(),
+        Reply::text("Two is 2 now.").into(),
+    ])
+    .await;
+    configure(&project, &model);
+    let (code, out, err) = run(&project, &["run", "--prompt", "edit it"]).await;
+    assert_eq!((code, out.as_str()), (0, "Two is 2 now.\n"), "{err}");
+    assert!(err.contains("Editing a.txt") && err.contains("+2"), "{err}");
+    assert_eq!(project.read("a.txt"), "one\r\n2\r\n");
+}
+
+#[tokio::test]
+async fn the_prompt_may_come_from_stdin_and_the_file_with_a_place() {
+    let project = Project::with(&[("a.txt", "one\ntwo\n")]);
+    let model = ScriptedModel::start([Reply::text("ok").into()]).await;
+    configure(&project, &model);
+    let mut child = command(&project, &["run", "--prompt", "-", "--file", "a.txt:2:2"]);
+    let mut child = child
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut input = child.stdin.take().expect("stdin");
+    input
+        .write_all("what is this?\n".as_bytes())
+        .await
+        .expect("the prompt is taken");
+    drop(input);
+    let (code, out, err) = said(&child.wait_with_output().await.expect("it ends"));
+    assert_eq!((code, out.as_str()), (0, "ok\n"), "{err}");
+    let asked = &model.requests(1).await[0];
+    for part in ["what is this?", "File: a.txt", "Cursor: 2:2", "     2\ttwo"] {
+        assert!(
+            asked.prompt().contains(part),
+            "{} should say {part}",
+            asked.prompt()
+        );
+    }
+}
+
+#[tokio::test]
+async fn events_are_one_json_object_a_line_and_nothing_else() {
+    let project = Project::with(&[("a.txt", "one\n")]);
+    let model = ScriptedModel::start([
+        Reply::call("read", json!({ "filePath": "a.txt" })).into(),
+        Reply::text("It says one.").usage(10, 3).into(),
+    ])
+    .await;
+    configure(&project, &model);
+    let (code, out, err) = run(&project, &["run", "--prompt", "x", "--json"]).await;
+    assert_eq!(code, 0, "{err}");
+    let events: Vec<Value> = out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect();
+    let kinds: Vec<&str> = events
+        .iter()
+        .filter_map(|event| event["type"].as_str())
+        .collect();
+    assert_eq!(kinds.first(), Some(&"started"));
+    assert_eq!(kinds.last(), Some(&"finished"));
+    for wanted in ["tool_call", "tool_result", "text", "usage"] {
+        assert!(kinds.contains(&wanted), "{kinds:?}");
+    }
+    for (index, event) in events.iter().enumerate() {
+        assert_eq!(event["seq"], index + 1);
+        assert_eq!(event["session"], events[0]["session"]);
+    }
+}
+
+#[tokio::test]
+async fn exit_codes_say_how_it_ended() {
+    let project = Project::with(&[("a.txt", "one\n")]);
+    let model =
+        ScriptedModel::start([Reply::text("").ending(Ending::Cut { after: 0 }).into()]).await;
+    configure(&project, &model);
+    let (code, _, err) = run(&project, &["run", "--prompt", "x"]).await;
+    assert_eq!(code, 1, "{err}");
+    for (arguments, part) in [
+        (&["run", "--prompt", "  "][..], "the prompt is empty"),
+        (
+            &["run", "--prompt", "x", "--file", "no-such.txt"],
+            "no-such.txt does not exist",
+        ),
+        (&["run", "--prompt", "x", "--dir", "no-such"], "no-such"),
+        (
+            &["run", "--prompt", "x", "--model", "nobody/none"],
+            "nobody",
+        ),
+        (&["fix", "a.txt:0"], "counted from 1"),
+        (&["fix"], "Usage"),
+        (&["no-such-command"], "no-such-command"),
+    ] {
+        let (code, out, err) = run(&project, arguments).await;
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains(part), "{arguments:?}: {err} should say {part}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_interrupt_cancels_the_run() {
+    let project = Project::with(&[("a.txt", "one\n")]);
+    let model = ScriptedModel::start([Reply::hang().into()]).await;
+    configure(&project, &model);
+    let mut child = command(&project, &["run", "--prompt", "x"]);
+    let child = child
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    model.requests(1).await;
+    let pid = child.id().expect("it runs").to_string();
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status();
+    assert!(sent.is_ok_and(|status| status.success()));
+    let (code, _, err) = said(&child.wait_with_output().await.expect("it ends"));
+    assert_eq!(code, 130, "{err}");
+    assert!(err.contains("cancelled"), "{err}");
+}
+
+#[tokio::test]
+async fn fix_finds_and_fixes_problems_without_an_editor() {
+    let project = Project::with(&[
+        ("scripted.root", ""),
+        ("a.scripted", "this is BAD\nand BAD\n"),
+    ]);
+    let config = format!(
+        "[language_servers.scripted-server]\ncommand = [{:?}]\nlanguages = [\"scripted\"]\nroot_markers = [\"scripted.root\"]\n",
+        env!("CARGO_BIN_EXE_language_server")
+    );
+    std::fs::create_dir_all(project.beside("config")).expect("a folder");
+    std::fs::write(project.beside("config").join("config.toml"), config).expect("a configuration");
+    let (code, out, err) = run(&project, &["fix", "a.scripted"]).await;
+    // No language has the ending: it is the configuration's to say.
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(err.contains("no language server"), "{err}");
+}
