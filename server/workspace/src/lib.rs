@@ -24,8 +24,8 @@ pub use edit::{Conflict, Edit, EditError, Replacement};
 pub use host::{Host, HostError, Reply};
 pub use position::{ByteOffset, ByteRange, Encoding, Position, Range};
 pub use search::{
-    Case, GlobFound, GlobMatch, GlobQuery, GrepFound, GrepMatch, GrepQuery, LIMIT, LIST_LIMIT, ListQuery, Listed, Listing,
-    SearchError, Thing, Unsearched,
+    Case, GlobFound, GlobMatch, GlobQuery, GrepFound, GrepMatch, GrepQuery, LIMIT, LIST_LIMIT,
+    ListQuery, Listed, Listing, SearchError, Thing, Unsearched,
 };
 pub use snapshot::{DiskForm, Origin, Revision, Snapshot};
 pub use text::Text;
