@@ -8,6 +8,7 @@ use std::{
 };
 
 use grep_matcher::Matcher as _;
+use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkMatch};
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +22,7 @@ use super::{
     line::{lone_returns, show},
     newest::{Age, Newest},
     path_glob::PathGlob,
-    pattern::Pattern,
+    pattern::{Finder, Pattern},
     scope::{Entry, Misses, Open, Scope},
 };
 
@@ -92,30 +93,30 @@ struct Line {
 
 impl Search<'_> {
     fn everything(&self, scope: &Scope, include: Option<&PathGlob>) -> Result<(), SearchError> {
-        let mut searcher = self.pattern.searcher();
+        let mut finder = self.pattern.finder();
         if let Some(path) = &scope.file {
             if scope.open.is_empty() {
-                return self.asked_for(&mut searcher, path);
+                return self.asked_for(&mut finder, path);
             }
             scope
                 .open
                 .iter()
-                .for_each(|open| self.buffer(&mut searcher, open));
+                .for_each(|open| self.buffer(&mut finder, open));
             return Ok(());
         }
         scope.walk(include, self.cancel, &self.misses, || {
-            let mut searcher = self.pattern.searcher();
-            move |entry: &Entry<'_>| self.walked(&mut searcher, entry)
+            let mut finder = self.pattern.finder();
+            move |entry: &Entry<'_>| self.walked(&mut finder, entry)
         })?;
         scope
             .unseen(include)
-            .for_each(|open| self.buffer(&mut searcher, open));
+            .for_each(|open| self.buffer(&mut finder, open));
         Ok(())
     }
 
-    fn walked(&self, searcher: &mut Searcher, entry: &Entry<'_>) {
+    fn walked(&self, finder: &mut Finder, entry: &Entry<'_>) {
         if !entry.open.is_empty() {
-            return entry.buffers().for_each(|open| self.buffer(searcher, open));
+            return entry.buffers().for_each(|open| self.buffer(finder, open));
         }
         if !entry.file.file_type().is_some_and(|kind| kind.is_file()) {
             return;
@@ -123,7 +124,7 @@ impl Search<'_> {
         let path = entry.file.path();
         match open_without_waiting(path) {
             Ok(file) => {
-                self.file(searcher, &file, || entry.spelled());
+                self.file(finder, &file, || entry.spelled());
             }
             // What is gone by the time that it is looked at was not there.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -132,9 +133,9 @@ impl Search<'_> {
     }
 
     /// The one file that was asked for: what can't be searched in it is an error.
-    fn asked_for(&self, searcher: &mut Searcher, path: &Path) -> Result<(), SearchError> {
+    fn asked_for(&self, finder: &mut Finder, path: &Path) -> Result<(), SearchError> {
         let (file, _) = open(path)?;
-        match self.file(searcher, &file, || path.to_owned()) {
+        match self.file(finder, &file, || path.to_owned()) {
             Some(offset) => Err(ReadError::Binary {
                 path: path.to_owned(),
                 offset,
@@ -145,23 +146,13 @@ impl Search<'_> {
     }
 
     /// Searches a file; gives where its NUL is if it is binary, and has no matches then.
-    fn file(
-        &self,
-        searcher: &mut Searcher,
-        file: &File,
-        name: impl Fn() -> PathBuf,
-    ) -> Option<usize> {
-        let age = || {
-            Age::Saved(
-                file.metadata()
-                    .and_then(|metadata| metadata.modified())
-                    .ok(),
-            )
-        };
-        let mut sink = Lines::new(self, age);
+    fn file(&self, finder: &mut Finder, file: &File, name: impl Fn() -> PathBuf) -> Option<usize> {
+        let Finder { matcher, searcher } = finder;
+        let written = || file.metadata().and_then(|metadata| metadata.modified());
+        let mut sink = Lines::new(self, matcher, || Age::Saved(written().ok()));
         let mut reader = Watched::new(self, file);
         reader.is_text = false;
-        let result = searcher.search_reader(&self.pattern.matcher, &mut reader, &mut sink);
+        let result = searcher.search_reader(&*matcher, &mut reader, &mut sink);
         if reader.nul.is_some() {
             return reader.nul;
         }
@@ -169,16 +160,17 @@ impl Search<'_> {
         None
     }
 
-    fn buffer(&self, searcher: &mut Searcher, open: &Open) {
+    fn buffer(&self, finder: &mut Finder, open: &Open) {
+        let Finder { matcher, searcher } = finder;
         let Snapshot { uri, text, .. } = &open.snapshot;
         let (age, unsaved) = open.age();
-        let mut sink = Lines::new(self, || age);
+        let mut sink = Lines::new(self, matcher, || age);
         let chunks = Chunks {
             chunks: text.chunks(),
             rest: &[],
         };
-        let result =
-            searcher.search_reader(&self.pattern.matcher, Watched::new(self, chunks), &mut sink);
+        let reader = Watched::new(self, chunks);
+        let result = searcher.search_reader(&*matcher, reader, &mut sink);
         let name = || {
             uri.path()
                 .map_or_else(|| uri.as_str().into(), Path::to_owned)
@@ -300,6 +292,7 @@ fn count_lone_returns(lines: &mut [Line], text: impl Read) {
 /// number.
 struct Lines<'a, A> {
     search: &'a Search<'a>,
+    matcher: &'a RegexMatcher,
     age_of: A,
     age: Option<Age>,
     kept: Vec<Line>,
@@ -308,9 +301,10 @@ struct Lines<'a, A> {
 }
 
 impl<'a, A: Fn() -> Age> Lines<'a, A> {
-    const fn new(search: &'a Search<'a>, age_of: A) -> Self {
+    const fn new(search: &'a Search<'a>, matcher: &'a RegexMatcher, age_of: A) -> Self {
         Self {
             search,
+            matcher,
             age_of,
             age: None,
             kept: Vec::new(),
@@ -337,7 +331,7 @@ impl<A: Fn() -> Age> Sink for Lines<'_, A> {
         self.total += 1;
         if self.kept.len() < self.wanted {
             let block = found.bytes();
-            let place = self.search.pattern.matcher.find(block).ok().flatten();
+            let place = self.matcher.find(block).ok().flatten();
             let shown = show(
                 block,
                 place.map_or(0..0, |place| place.start()..place.end()),
@@ -497,13 +491,13 @@ mod tests {
                 read: 0,
                 cancelled_at,
             };
-            let mut sink = Lines::new(&search, || Age::Saved(None));
+            let Finder {
+                matcher,
+                mut searcher,
+            } = search.pattern.finder();
+            let mut sink = Lines::new(&search, &matcher, || Age::Saved(None));
             let reader = Watched::new(&search, &mut endless);
-            let result =
-                search
-                    .pattern
-                    .searcher()
-                    .search_reader(&search.pattern.matcher, reader, &mut sink);
+            let result = searcher.search_reader(&matcher, reader, &mut sink);
             // Between two matches it just stops.
             assert!(result.is_err() || matches);
             assert_eq!(sink.total > 0, matches);

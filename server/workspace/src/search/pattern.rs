@@ -37,6 +37,12 @@ pub(super) struct Pattern {
     pub(super) multi_line: bool,
 }
 
+/// A pattern in the hands of one thread.
+pub(super) struct Finder {
+    pub(super) matcher: RegexMatcher,
+    pub(super) searcher: Searcher,
+}
+
 impl Pattern {
     pub(super) fn new(pattern: &str, case: Case) -> Result<Self, SearchError> {
         let wrong = |reason: String| SearchError::Pattern {
@@ -84,16 +90,20 @@ impl Pattern {
         })
     }
 
-    /// A searcher for one thread.
-    pub(super) fn searcher(&self) -> Searcher {
-        SearcherBuilder::new()
+    /// What one thread searches with: what threads share of a matcher, they wait for.
+    pub(super) fn finder(&self) -> Finder {
+        let searcher = SearcherBuilder::new()
             .line_terminator(LineTerminator::crlf())
             .multi_line(self.multi_line)
             // Whoever reads the file for it looks after that, by the rule of `read`.
             .binary_detection(BinaryDetection::none())
             .memory_map(MmapChoice::never())
             .heap_limit((!self.multi_line).then_some(LONGEST_LINE))
-            .build()
+            .build();
+        Finder {
+            matcher: self.matcher.clone(),
+            searcher,
+        }
     }
 }
 
