@@ -166,6 +166,8 @@ impl Workspace {
     where
         F: Future<Output = Result<Applied, ApplyError>> + Send + 'static,
     {
+        // Two names of one open file share its turns, and lead into its buffer.
+        let uri = &self.buffers.name_of(uri).unwrap_or_else(|| uri.clone());
         let Some(turn) = cancel.run_until_cancelled(self.turns.wait(uri)).await else {
             return Err(ApplyError::Cancelled);
         };
@@ -208,20 +210,26 @@ struct Errand {
 
 impl Errand {
     async fn edit(self, edit: Edit) -> Result<Applied, ApplyError> {
-        match self.buffers.follow(&self.uri) {
+        match self.follow() {
             Some((newest, texts)) => self.edit_buffer(edit, newest, texts).await,
             None => self.edit_disk(edit).await,
         }
     }
 
     async fn create(self, content: &str) -> Result<Applied, ApplyError> {
-        match self.buffers.follow(&self.uri) {
+        match self.follow() {
             Some((newest, texts)) => {
                 let whole = Edit::whole(newest.clone(), content);
                 self.edit_buffer(whole, newest, texts).await
             }
             None => self.create_on_disk(content).await,
         }
+    }
+
+    /// The buffer as it is now and every text that it has from then on, if the file is open by any name.
+    fn follow(&self) -> Option<(Snapshot, into_buffer::Texts)> {
+        let name = self.buffers.name_of(&self.uri)?;
+        self.buffers.follow(&name)
     }
 
     fn refuse_if_cancelled(&self) -> Result<(), ApplyError> {

@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashMap,
+    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
@@ -106,6 +107,8 @@ enum Place {
 
 struct Open {
     snapshot: Snapshot,
+    /// Its file's path with symlinks resolved, when it was opened.
+    real: Option<PathBuf>,
     out_of_step: Option<String>,
     watch: Option<watch::Sender<Revision>>,
     followers: Vec<mpsc::UnboundedSender<Snapshot>>,
@@ -128,6 +131,7 @@ impl Buffers {
     pub fn open(&self, uri: DocumentUri, language: &str, version: i32, text: &str) -> Snapshot {
         // A document without a path was never saved; one with a path may be brought back unsaved.
         let dirty = uri.path().is_none_or(|path| disk::is_unsaved(path, text));
+        let real = uri.path().map(disk::real_path);
         let mut snapshot = Snapshot {
             uri,
             text: Text::new(text),
@@ -153,6 +157,7 @@ impl Buffers {
                     snapshot.revision = next_revision();
                     *place = Place::Open(Box::new(Open {
                         snapshot: snapshot.clone(),
+                        real,
                         out_of_step: None,
                         watch: None,
                         followers: Vec::new(),
@@ -241,22 +246,24 @@ impl Buffers {
         self.with_open(uri, |open| open.snapshot.clone())
     }
 
+    /// The name under which a document is open: this one, or another by which symlinks lead to the same file (one with
+    /// unsaved changes first).
+    pub fn name_of(&self, uri: &DocumentUri) -> Option<DocumentUri> {
+        if let Some(name) = self.with_open(uri, |open| open.snapshot.uri.clone()) {
+            return Some(name);
+        }
+        let real = disk::real_path(uri.path()?);
+        let is_it = |open: &Open| {
+            (open.real.as_ref() == Some(&real))
+                .then(|| (!open.snapshot.is_unsaved(), open.snapshot.uri.clone()))
+        };
+        let name = self.each_open(is_it).into_iter().min()?.1;
+        Some(name)
+    }
+
     /// Every open document as it is now, by name.
     pub fn all(&self) -> Vec<Snapshot> {
-        let documents: Vec<_> = self
-            .documents
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .values()
-            .cloned()
-            .collect();
-        let mut snapshots: Vec<_> = documents
-            .iter()
-            .filter_map(|document| match &*lock(document) {
-                Place::Open(open) => Some(open.snapshot.clone()),
-                Place::Empty | Place::Gone => None,
-            })
-            .collect();
+        let mut snapshots = self.each_open(|open| Some(open.snapshot.clone()));
         snapshots.sort_unstable_by(|a, b| a.uri.cmp(&b.uri));
         snapshots
     }
@@ -302,6 +309,23 @@ impl Buffers {
             Place::Open(open) => Some(then(open)),
             Place::Empty | Place::Gone => None,
         }
+    }
+
+    fn each_open<T>(&self, of: impl Fn(&Open) -> Option<T>) -> Vec<T> {
+        let documents: Vec<_> = self
+            .documents
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .cloned()
+            .collect();
+        documents
+            .iter()
+            .filter_map(|document| match &*lock(document) {
+                Place::Open(open) => of(open),
+                Place::Empty | Place::Gone => None,
+            })
+            .collect()
     }
 
     fn document(&self, uri: &DocumentUri) -> Option<Arc<Document>> {

@@ -56,9 +56,11 @@ impl Workspace {
         disk::is_hidden_from_model(path)
     }
 
-    /// A document's text: the buffer's if it is open, else the disk's. It reads the disk, and so may block.
+    /// A document's text: the buffer's if it is open, by whatever name its file has, else the disk's. It reads the disk,
+    /// and so may block.
     pub fn read(&self, uri: &DocumentUri) -> Result<Snapshot, ReadError> {
-        let Some(snapshot) = self.buffers.get(uri) else {
+        let open = self.buffers.name_of(uri);
+        let Some(snapshot) = open.and_then(|name| self.buffers.get(&name)) else {
             return disk::read(uri);
         };
         match uri.path() {

@@ -28,7 +28,7 @@ const REFUSALS: usize = 8;
 const TELLING: usize = 4;
 
 /// Every text that the buffer has from now on; ends when it is closed.
-type Texts = UnboundedReceiver<Snapshot>;
+pub(super) type Texts = UnboundedReceiver<Snapshot>;
 
 /// What was sent so far, and what came back.
 struct Attempts {
@@ -72,7 +72,7 @@ impl Errand {
             if let Some(outcome) = self.catch_up(&mut attempts) {
                 return outcome;
             }
-            if let Some(reason) = self.buffers.out_of_step(&self.uri) {
+            if let Some(reason) = self.buffers.out_of_step(&attempts.newest.uri) {
                 return Err(ApplyError::OutOfStep {
                     uri: self.uri,
                     reason,

@@ -1,5 +1,7 @@
 //! Edits of files that no editor has open. A buffer that is opened in the middle of it wins.
 
+use std::path::{Path, PathBuf};
+
 use tokio::task::spawn_blocking;
 
 use super::{Applied, ApplyError, Edit, Errand};
@@ -13,13 +15,7 @@ const ATTEMPTS: usize = 3;
 
 impl Errand {
     pub(super) async fn edit_disk(self, edit: Edit) -> Result<Applied, ApplyError> {
-        let path = self
-            .uri
-            .path()
-            .ok_or_else(|| ReadError::NoFile {
-                uri: self.uri.clone(),
-            })?
-            .to_owned();
+        let path = self.path()?;
         let mut edit = edit;
         let mut attempt = 0;
         loop {
@@ -31,7 +27,7 @@ impl Errand {
             if edit.replacements().is_empty() {
                 return Ok(Applied::nothing(fresh));
             }
-            if let Some((newest, texts)) = self.buffers.follow(&self.uri) {
+            if let Some((newest, texts)) = self.follow() {
                 return self.edit_buffer(edit, newest, texts).await;
             }
             let bom = matches!(fresh.origin, Origin::Disk(DiskForm { bom: true, .. }));
@@ -63,13 +59,7 @@ impl Errand {
 
     pub(super) async fn create_on_disk(self, content: &str) -> Result<Applied, ApplyError> {
         self.refuse_if_cancelled()?;
-        let path = self
-            .uri
-            .path()
-            .ok_or_else(|| ReadError::NoFile {
-                uri: self.uri.clone(),
-            })?
-            .to_owned();
+        let path = self.path()?;
         let bom = content.starts_with('\u{feff}');
         let content = content.strip_prefix('\u{feff}').unwrap_or(content);
         let nothing = on_disk(
@@ -90,9 +80,16 @@ impl Errand {
         self.after_write(edit, after).await
     }
 
+    fn path(&self) -> Result<PathBuf, ReadError> {
+        let path = self.uri.path().map(Path::to_owned);
+        path.ok_or_else(|| ReadError::NoFile {
+            uri: self.uri.clone(),
+        })
+    }
+
     /// The file is written. If an editor opened it before that, its buffer has the old text, and that is what counts.
     async fn after_write(self, edit: Edit, after: Snapshot) -> Result<Applied, ApplyError> {
-        if let Some((newest, texts)) = self.buffers.follow(&self.uri)
+        if let Some((newest, texts)) = self.follow()
             && !edit.stands_in(&newest.text)
         {
             return self.edit_buffer(edit, newest, texts).await;

@@ -152,6 +152,60 @@ fn the_buffer_is_read_before_the_disk() {
     assert_eq!(workspace.read(&new).expect("open").text, "not saved yet");
 }
 
+/// Language servers and models name a file otherwise than the editor does: by what a link leads to.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_buffer_counts_under_every_name_of_its_file() {
+    use crate::{ApplyError, ByteRange, Replacement};
+    use std::os::unix::fs::symlink;
+    let tree = tree();
+    let at = |name: &str| tree.path().join(name);
+    symlink(at("root"), at("door")).expect("a link");
+    symlink("a.rs", at("root/b.rs")).expect("a link");
+    let workspace = workspace(&[tree.path()]);
+    let open = |name: &str, text: &str| {
+        workspace.buffers().open(uri(&at(name)), "rust", 1, text);
+    };
+    open("door/a.rs", "unsaved");
+    open("door/new.rs", "not saved yet");
+    for (name, text) in [
+        ("door/a.rs", "unsaved"),
+        ("root/a.rs", "unsaved"),
+        ("root/b.rs", "unsaved"),
+        ("root/inner/../a.rs", "unsaved"),
+        ("root/new.rs", "not saved yet"),
+        ("root/inner/b.rs", "root/inner/b.rs"),
+    ] {
+        let read = workspace.read(&uri(&at(name))).expect("a text");
+        assert_eq!(read.text, text, "{name}");
+    }
+
+    // Read from the disk before it was opened, and edited after: it still goes to the editor, which takes none here.
+    workspace.buffers().close(&uri(&at("door/a.rs")));
+    let read = workspace.read(&uri(&at("root/a.rs"))).expect("a file");
+    open("door/a.rs", "root/a.rs, unsaved");
+    let replacement = Replacement {
+        range: ByteRange::new(0, 4),
+        text: "ROOT".into(),
+    };
+    let edit = Edit::new(read, vec![replacement]).expect("an edit");
+    let never = tokio_util::sync::CancellationToken::new();
+    let refused = workspace.apply(edit, "test", &never).await;
+    assert!(
+        matches!(refused, Err(ApplyError::Unsupported { .. })),
+        "{refused:?}"
+    );
+    let new = uri(&at("root/new.rs"));
+    let refused = workspace.create(&new, "x", "test", &never).await;
+    assert!(
+        matches!(refused, Err(ApplyError::Unsupported { .. })),
+        "{refused:?}"
+    );
+    let disk = |name: &str| fs::read_to_string(at(name)).ok();
+    assert_eq!(disk("root/a.rs").as_deref(), Some("root/a.rs"));
+    assert_eq!(disk("root/new.rs"), None);
+}
+
 #[test]
 fn what_is_hidden_is_hidden_though_it_is_open() {
     let tree = tree();
