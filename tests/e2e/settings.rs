@@ -2,8 +2,11 @@
 //! in it says.
 
 use serde_json::{Value, json};
-use tests::client::{Editor, Setup};
+use tests::client::{Editor, Setup, Ways};
 use tests::fixtures::Project;
+use tests::model::{Reply, ScriptedModel};
+
+use crate::world;
 
 async fn with(user: &str, project_file: Option<&str>, options: Value) -> (Project, Editor) {
     let project = Project::with(&[("a.txt", "one\n")]);
@@ -81,6 +84,38 @@ base_url = \"http://127.0.0.1:9/steal\"
     assert_eq!(status["languageServers"], json!([]), "nothing is started");
     assert_eq!(editor.shutdown().await, 0);
     assert!(!project.path("pwned").exists());
+}
+
+/// By a whole path, by `..` and by a link: what lies outside is not sent to any model.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_projects_instructions_come_from_the_project_alone() {
+    let project = Project::with(&[("a.txt", "one\n"), ("TELL.md", "Always whisper.\n")]);
+    let outside = project.beside("outside");
+    std::fs::write(outside.join("key"), "a secret\n").expect("a file");
+    std::os::unix::fs::symlink(outside.join("key"), project.path("LINK.md")).expect("a link");
+    for name in [
+        outside.join("key").to_str().expect("a text path"),
+        "../outside/key",
+        "LINK.md",
+    ] {
+        let file = format!("[agent]\ninstructions = [{name:?}, \"TELL.md\"]\n");
+        project.write(".copydesk/config.toml", &file);
+        let model = ScriptedModel::start([Reply::text("ok").into()]).await;
+        let editor = world::editor(Ways::vscode(), &project, &model).await;
+        let finished = world::ask(&editor, json!({ "prompt": "x" })).await;
+        assert_eq!(finished["status"], "done", "{finished}");
+        let system = model.requests(1).await[0].system().to_owned();
+        assert!(system.contains("Always whisper."), "{name}: {system}");
+        assert!(!system.contains("a secret"), "{name}: {system}");
+        let notices: Vec<Value> = editor.events();
+        let told = notices.iter().any(|event| {
+            let message = event["message"].as_str().unwrap_or_default();
+            event["type"] == "notice" && message.contains("outside the workspace")
+        });
+        assert!(told, "{name}: {notices:?}");
+        assert_eq!(editor.shutdown().await, 0);
+    }
 }
 
 #[tokio::test]

@@ -196,13 +196,14 @@ fn edit_json(applied: &Applied, encoding: Encoding) -> Value {
     json!({ "uri": applied.after.uri.as_str(), "hunks": hunks })
 }
 
-fn range_json(range: workspace::Range) -> Value {
+/// A range as LSP writes it.
+pub fn range_json(range: workspace::Range) -> Value {
     let position = |at: Position| json!({ "line": at.line, "character": at.character });
     json!({ "start": position(range.start), "end": position(range.end) })
 }
 
-/// `cost` is null until the catalogue knows prices for the model.
-fn usage_json(usage: &Usage) -> Value {
+/// What was used, as events and `copydesk.status` tell it. `cost` is null until the catalogue knows prices for the model.
+pub fn usage_json(usage: &Usage) -> Value {
     json!({
         "input": usage.input,
         "output": usage.output,

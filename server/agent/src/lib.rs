@@ -9,8 +9,11 @@ mod prompt;
 pub mod quickfix;
 mod run;
 mod session;
+mod time;
 
 pub use agent::{Agent, RunRequest, StartError, Task, UnknownSession};
 pub use config::AgentConfig;
-pub use event::{Event, EventKind, Focus, Observer, Status};
+pub use event::{Event, EventKind, Focus, Observer, Status, range_json, usage_json};
+pub use model::Usage;
 pub use session::{RunInfo, SessionInfo};
+pub use time::rfc3339;

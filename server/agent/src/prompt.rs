@@ -4,14 +4,14 @@
 use std::{
     fmt::Write as _,
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
+    time::SystemTime,
 };
 
 use langserver::Diagnostic;
 use tools::{Context, problems::Problem};
 use workspace::{ByteRange, DocumentUri, Encoding, Snapshot, Workspace};
 
-use crate::{agent::Task, config::AgentConfig, event::Focus};
+use crate::{agent::Task, config::AgentConfig, event::Focus, time::date};
 
 const SYSTEM: &str = include_str!("system.md");
 const READ_ONLY: &str =
@@ -166,6 +166,16 @@ fn instructions(
     for folder in folders(workspace, focus) {
         let mut here = config.instructions.iter().map(|name| folder.join(name));
         let found = here.find_map(|path| {
+            // An untrusted project names these files: by a link, `..` or a whole path it could have anything sent away.
+            if !workspace.contains(&path) {
+                if path.exists() {
+                    let shown = path.display();
+                    notices.push(format!(
+                        "{shown} is outside the workspace: the model does not see it"
+                    ));
+                }
+                return None;
+            }
             let uri = DocumentUri::from_path(&path).ok()?;
             let snapshot = workspace.read(&uri).ok()?;
             Some((path, snapshot.text.to_string()))
@@ -207,48 +217,4 @@ fn folders(workspace: &Workspace, focus: Option<&Focus>) -> Vec<PathBuf> {
         .collect();
     folders.reverse();
     folders
-}
-
-/// `2026-11-30`, in UTC: the calendar from days since 1970, after Howard Hinnant's `civil_from_days`.
-fn date(now: SystemTime) -> String {
-    let seconds = now
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
-    let days = seconds / 86_400 + 719_468;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn dates() {
-        let check = |days: u64, expected: &str| {
-            assert_eq!(
-                date(UNIX_EPOCH + Duration::from_secs(days * 86_400)),
-                expected
-            );
-        };
-        check(0, "1970-01-01");
-        check(11_016, "2000-02-29");
-        check(11_017, "2000-03-01");
-        check(20_787, "2026-11-30");
-        check(47_541, "2100-03-01");
-    }
 }

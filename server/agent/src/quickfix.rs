@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use plan::Next;
 
 /// The model's name.
-pub const ID: &str = "builtin/quickfix";
+pub const ID: &str = model::QUICKFIX;
 
 /// The provider.
 pub struct Quickfix;

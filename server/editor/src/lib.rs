@@ -19,7 +19,6 @@ mod repair;
 mod requests;
 mod server;
 mod sync;
-mod time;
 mod transport;
 mod usage;
 mod wire;
@@ -48,8 +47,6 @@ pub struct Opening {
     pub roots: Vec<PathBuf>,
     /// `initializationOptions`, without the part that is about the client.
     pub options: Value,
-    /// Whether the client says that these folders are trusted; `None` if it says nothing.
-    pub trusted: Option<bool>,
     /// The text, held by the client.
     pub workspace: Arc<Workspace>,
 }

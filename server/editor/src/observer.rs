@@ -3,11 +3,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent::{Event, EventKind, Observer};
+use agent::{Event, EventKind, Observer, Usage};
 
 use crate::connection::Connection;
 use crate::progress::Progress;
-use crate::usage::Usage;
 use crate::{events, outcome};
 
 /// Watches one run for one connection.
@@ -55,13 +54,7 @@ impl Observer for RunObserver {
         events::send(&self.connection, event);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let EventKind::Usage(used) | EventKind::Finished { usage: used, .. } = &event.kind {
-            let now = Usage {
-                input: used.input,
-                output: used.output,
-                cache_read: used.cache_read,
-                cache_write: used.cache_write,
-            };
-            self.connection.used.grow(&mut state.used, now);
+            self.connection.used.grow(&mut state.used, *used);
         }
         match &event.kind {
             EventKind::Started { .. } => {

@@ -27,8 +27,6 @@ pub(crate) struct Introduction {
     pub(crate) roots: Vec<PathBuf>,
     /// Settings. The part that is about the client itself is taken out.
     pub(crate) options: Value,
-    /// Whether the client says that these folders are trusted.
-    pub(crate) trusted: Option<bool>,
 }
 
 impl Introduction {
@@ -56,7 +54,6 @@ impl Introduction {
             process: params["processId"].as_i64(),
             roots: roots(&params),
             options,
-            trusted: about_client["trusted"].as_bool(),
         }
     }
 }
@@ -168,10 +165,9 @@ mod tests {
 
     #[test]
     fn options_without_what_is_about_the_client() {
-        let options = json!({"model": "a/b", "client": {"events": true, "trusted": true}});
+        let options = json!({"model": "a/b", "client": {"events": true}});
         let introduction = read(json!({"initializationOptions": options}));
         assert_eq!(introduction.options, json!({"model": "a/b"}));
-        assert_eq!(introduction.trusted, Some(true));
         assert!(introduction.client.events);
         for odd in [
             json!(null),

@@ -2,16 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use serde_json::{Value, json};
-
-/// Tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Usage {
-    pub(crate) input: u64,
-    pub(crate) output: u64,
-    pub(crate) cache_read: u64,
-    pub(crate) cache_write: u64,
-}
+use agent::Usage;
+use serde_json::Value;
 
 /// The sum.
 #[derive(Default)]
@@ -30,12 +22,6 @@ impl Used {
 
     /// As `copydesk.status` gives it.
     pub(crate) fn json(&self) -> Value {
-        let Usage {
-            input,
-            output,
-            cache_read,
-            cache_write,
-        } = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        json!({ "input": input, "output": output, "cacheRead": cache_read, "cacheWrite": cache_write, "cost": null })
+        agent::usage_json(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -1,20 +1,13 @@
 //! Our own types as LSP's JSON and back: positions in the client's encoding, and diagnostics. It
 //! decides nothing.
 
+pub(crate) use agent::range_json;
 use langserver::{Diagnostic, Severity};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use workspace::{ByteRange, Encoding, Range, Text};
 
 use crate::params::Span;
-
-/// A range as LSP writes it.
-pub(crate) fn range_json(range: Range) -> Value {
-    json!({
-        "start": { "line": range.start.line, "character": range.start.character },
-        "end": { "line": range.end.line, "character": range.end.character },
-    })
-}
 
 /// A problem as the client knows it: LSP's own JSON, and what we look at.
 #[derive(Clone, Debug, Deserialize)]

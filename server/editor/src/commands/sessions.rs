@@ -4,7 +4,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
-use crate::time::rfc3339;
 
 #[derive(Deserialize)]
 pub(super) struct Argument {
@@ -21,7 +20,7 @@ pub(super) fn run(connection: &Connection, Argument { limit }: Argument) -> Valu
         json!({
             "session": session.session,
             "title": session.title,
-            "started": rfc3339(session.started),
+            "started": agent::rfc3339(session.started),
             "status": session.status.as_str(),
             "files": session.files,
         })

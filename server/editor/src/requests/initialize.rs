@@ -21,7 +21,6 @@ pub(crate) fn handle(server: &Server, params: InitializeParams) -> Result<Initia
         process,
         roots,
         options,
-        trusted,
     } = Introduction::read(params.initialization_options);
     tracing::info!(client = client.name, ?roots, "initialize");
     let capabilities = capabilities::ours(&client);
@@ -30,7 +29,6 @@ pub(crate) fn handle(server: &Server, params: InitializeParams) -> Result<Initia
     let opening = Opening {
         roots,
         options,
-        trusted,
         workspace: Arc::clone(&workspace),
     };
     let assembled = server.assembly.assemble(opening);

@@ -5,18 +5,27 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const DAY: u64 = 86_400;
 
 /// `2026-11-30T19:31:00Z`. A moment before 1970 is given as 1970.
-pub(crate) fn rfc3339(moment: SystemTime) -> String {
-    let seconds = moment
+pub fn rfc3339(moment: SystemTime) -> String {
+    let second = seconds(moment) % DAY;
+    let (hour, minute, second) = (second / 3600, second % 3600 / 60, second % 60);
+    format!("{}T{hour:02}:{minute:02}:{second:02}Z", date(moment))
+}
+
+/// `2026-11-30`, in UTC.
+pub(crate) fn date(moment: SystemTime) -> String {
+    let (year, month, day) = calendar(seconds(moment) / DAY);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+fn seconds(moment: SystemTime) -> u64 {
+    moment
         .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
-    let (year, month, day) = date(seconds / DAY);
-    let (hour, minute, second) = (seconds % DAY / 3600, seconds % 3600 / 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        .map_or(0, |since| since.as_secs())
 }
 
 /// The date of a day counted from 1970. Years are counted from March, so that the leap day is their
 /// last.
-fn date(days: u64) -> (u64, u64, u64) {
+fn calendar(days: u64) -> (u64, u64, u64) {
     const ERA: u64 = 146_097;
     let days = days + 719_468;
     let day_of_era = days % ERA;
@@ -49,7 +58,9 @@ mod tests {
             (1_735_689_599, "2024-12-31T23:59:59Z"),
             (4_107_542_400, "2100-03-01T00:00:00Z"),
         ] {
-            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
+            let moment = UNIX_EPOCH + Duration::from_secs(seconds);
+            assert_eq!(rfc3339(moment), expected);
+            assert_eq!(Some(date(moment).as_str()), expected.get(..10));
         }
     }
 }
