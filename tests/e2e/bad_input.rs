@@ -274,6 +274,8 @@ async fn commands_say_which_field_is_wrong() {
             json!({ "prompt": "x", "model": "nobody/none" }),
             "nobody",
         ),
+        ("copydesk.status", json!("text"), "object"),
+        ("copydesk.sessions", json!({ "limit": "x" }), "limit"),
         ("copydesk.nonsense", json!({}), "copydesk.nonsense"),
     ];
     for (command, argument, part) in cases {

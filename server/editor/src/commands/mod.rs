@@ -46,7 +46,7 @@ pub(crate) async fn execute(
             connection,
             argument_or(arguments, json!({}))?,
         )),
-        STATUS => Ok(status::run(connection)),
+        STATUS => Ok(status::run(connection, argument_or(arguments, json!({}))?)),
         _ => Err(invalid(
             "command",
             format_args!("there is no command {command:?}"),

@@ -1,11 +1,15 @@
 //! `copydesk.status` tells how things stand: version, model, runs at work, language servers, what
 //! was used.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
 
-pub(super) fn run(connection: &Connection) -> Value {
+#[derive(Deserialize)]
+pub(super) struct Argument {}
+
+pub(super) fn run(connection: &Connection, _: Argument) -> Value {
     let runs: Vec<Value> = connection
         .agent
         .running()
