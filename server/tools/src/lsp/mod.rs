@@ -89,7 +89,8 @@ impl Typed for Lsp {
         let uri = cx.document(&input.file_path)?;
         let snapshot = cx.read(&uri)?;
         let at = Place {
-            uri: &uri,
+            // The name under which it is open, which may be another: by that the servers know its text.
+            uri: &snapshot.uri,
             snapshot: &snapshot,
             shown: cx.shown(&uri),
         };
