@@ -96,6 +96,10 @@ async fn a_content_length_that_is_too_long_or_too_short() {
         world
             .editor
             .send_raw(format!("Content-Length: {length}\r\n\r\n{body}").as_bytes());
+        // The next message shows where the damaged one ends.
+        world.editor.notify("$/noSuchNotification", json!({}));
+        let message = world.error(-32700).await;
+        assert!(message.contains("bytes"), "{difference}: {message}");
         world.lives_on(TEXT).await;
     }
 }
@@ -106,6 +110,8 @@ async fn garbage_between_messages() {
     world
         .editor
         .send_raw(b"npm warn deprecated: something\r\n\r\n\x00\xff\xfe garbage\n");
+    let message = world.error(-32700).await;
+    assert!(message.contains("belong to no message"), "{message}");
     world.lives_on(TEXT).await;
 }
 
@@ -151,6 +157,16 @@ async fn uris_that_do_not_parse() {
         "textDocument/didChange",
         json!({ "textDocument": { "uri": "", "version": 2 }, "contentChanges": [{ "text": "x" }] }),
     );
+    for method in ["didOpen", "didChange"] {
+        let told = format!("textDocument/{method} can't be read: textDocument.uri: ");
+        world
+            .editor
+            .wait_for(&told, |m| {
+                let message = m["params"]["message"].as_str().unwrap_or_default();
+                m["method"] == "window/logMessage" && message.starts_with(&told)
+            })
+            .await;
+    }
     let error = world
         .editor
         .try_execute("copydesk.ask", json!({ "prompt": "x", "uri": "not a uri" }))

@@ -151,8 +151,8 @@ async fn a_closed_stdin_and_an_exit_end_us_and_all_children() {
 }
 
 #[tokio::test]
-async fn a_dead_parent_ends_us() {
-    let project = Project::rust(BROKEN);
+async fn a_dead_parent_ends_us_and_all_children() {
+    let project = Project::with(&[("scripted.root", ""), ("a.scripted", "good\n")]);
     let parent = std::process::Command::new("sleep")
         .arg("600")
         .spawn()
@@ -161,15 +161,28 @@ async fn a_dead_parent_ends_us() {
     PARENT.store(parent.id(), std::sync::atomic::Ordering::SeqCst);
     let mut editor = Editor::start(Setup {
         root: project.root().to_owned(),
+        options: json!({ "language_servers": world::language_server(&[]) }),
         initialize: |params: &mut Value| {
             params["processId"] = json!(PARENT.load(std::sync::atomic::Ordering::SeqCst));
         },
         ..Setup::default()
     })
     .await;
+    let uri = tests::client::uri(&project.path("a.scripted"));
+    editor.open_text(&uri, "scripted", "good\n");
+    let answer = editor.execute("copydesk.fix", json!({ "uri": uri })).await;
+    editor.wait_finished(&answer["session"]).await;
+    let children = tree(editor.pid());
+    assert!(
+        children
+            .iter()
+            .any(|(_, line)| line.contains("language_server")),
+        "there is something to leave behind: {children:?}"
+    );
     let mut parent = parent;
     parent.kill().expect("the parent is killed");
     parent.wait().expect("and waited for");
     let code = editor.exit_code().await;
     assert_eq!(code, 1, "it was not asked to shut down");
+    all_gone(&children).await;
 }

@@ -2,6 +2,7 @@
 
 mod arrows;
 mod bad_input;
+mod compiler;
 mod edits;
 mod killed;
 mod main_job;

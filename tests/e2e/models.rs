@@ -37,10 +37,14 @@ async fn fails(reply: Reply, part: &str) {
 #[tokio::test]
 async fn a_model_that_answers_nothing_or_nonsense() {
     fails(Reply::default(), "neither text nor a tool call").await;
-    fails(Reply::text("abc").ending(Ending::Garbage { after: 1 }), "").await;
+    fails(
+        Reply::text("abc").ending(Ending::Garbage { after: 1 }),
+        "can't be understood",
+    )
+    .await;
     fails(
         Reply::text("abc def ghi").ending(Ending::Cut { after: 1 }),
-        "",
+        "cut off",
     )
     .await;
     fails(Reply::html(), "web page").await;

@@ -54,6 +54,27 @@ async fn later_places_win_over_earlier() {
     assert_eq!(editor.shutdown().await, 0);
 }
 
+/// An empty variable is none: a `config.toml` in the folder that we are started in is the project's.
+#[tokio::test]
+async fn an_empty_variable_names_no_folder() {
+    let project = Project::with(&[("config.toml", "model = \"ollama/project\"\n")]);
+    let home = project.beside("home");
+    let run = tokio::process::Command::new(tests::client::binary())
+        .args(["run", "--prompt", "x"])
+        .current_dir(project.root())
+        .env("COPYDESK_CONFIG_DIR", "")
+        .env("HOME", &home)
+        .env("XDG_CONFIG_HOME", &home)
+        .env_remove("COPYDESK_MODEL")
+        .env_remove("OPENAI_API_KEY")
+        .env_remove("OPENROUTER_API_KEY")
+        .stdin(std::process::Stdio::null())
+        .output();
+    let output = run.await.expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.starts_with("builtin/quickfix\n"), "{said}");
+}
+
 #[tokio::test]
 async fn without_a_key_the_built_in_model_is_used() {
     let (_project, editor) = with("", None, json!({})).await;

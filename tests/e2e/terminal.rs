@@ -181,16 +181,25 @@ async fn an_interrupt_cancels_the_run() {
 async fn fix_finds_and_fixes_problems_without_an_editor() {
     let project = Project::with(&[
         ("scripted.root", ""),
-        ("a.scripted", "this is BAD\nand BAD\n"),
+        ("a.rs", "this is BAD\nand BAD\n"),
+        ("a.unknown", "this is BAD\n"),
     ]);
     let config = format!(
-        "[language_servers.scripted-server]\ncommand = [{:?}]\nlanguages = [\"scripted\"]\nroot_markers = [\"scripted.root\"]\n",
+        "[language_servers.scripted-server]\ncommand = [{:?}]\nlanguages = [\"rust\"]\nroot_markers = [\"scripted.root\"]\nenabled = true\n",
         env!("CARGO_BIN_EXE_language_server")
     );
-    std::fs::create_dir_all(project.beside("config")).expect("a folder");
     std::fs::write(project.beside("config").join("config.toml"), config).expect("a configuration");
-    let (code, out, err) = run(&project, &["fix", "a.scripted"]).await;
-    // No language has the ending: it is the configuration's to say.
+    let (code, out, err) = run(&project, &["fix", "a.rs:2"]).await;
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("the problem is gone"), "{out}{err}");
+    assert_eq!(project.read("a.rs"), "this is BAD\nand GOOD\n");
+    let (code, out, err) = run(&project, &["fix", "a.rs"]).await;
+    assert_eq!(code, 0, "{out}{err}");
+    assert_eq!(project.read("a.rs"), "this is GOOD\nand GOOD\n");
+    let (code, out, err) = run(&project, &["fix", "a.rs"]).await;
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("No problems found in a.rs."), "{out}{err}");
+    let (code, out, err) = run(&project, &["fix", "a.unknown"]).await;
     assert_eq!(code, 1, "{out}{err}");
     assert!(err.contains("no language server"), "{err}");
 }

@@ -218,7 +218,14 @@ impl Run {
             .collect();
         if here.is_empty() {
             let place = if focus.range.is_some() { " here" } else { "" };
-            self.last_text = format!("No problems found{place} in {shown}.");
+            let unchecked = match self.agent.pool.unchecked(&focus.uri).as_slice() {
+                [] => String::new(),
+                sources => format!(
+                    " ({} look only at what is saved, and have not looked yet)",
+                    sources.join(" and ")
+                ),
+            };
+            self.last_text = format!("No problems found{place} in {shown}{unchecked}.");
             return Ok(None);
         }
         Ok(Some(here))

@@ -91,8 +91,15 @@ impl Question<'_> {
         let Value::Array(items) = asked.answer else {
             return Ok(self.answered(Vec::new(), complete, 0));
         };
+        let stale = self.server.stale_fixes(self.document);
+        let is_stale = |raw: &Value| {
+            raw["title"]
+                .as_str()
+                .is_some_and(|title| stale.contains(title))
+        };
         let actions = items
             .into_iter()
+            .filter(|raw| !is_stale(raw))
             .filter_map(|raw| self.action(raw, &texts))
             .collect();
         Ok(self.answered(actions, complete, 0))

@@ -62,13 +62,13 @@ async fn places_are_in_the_texts_that_the_server_has() {
             )
         })
         .collect();
-    let place = |name: &str, text: &str| (name.to_owned(), text.to_owned(), false);
+    let place = |name: &str, text: &str, unsaved| (name.to_owned(), text.to_owned(), unsaved);
     assert_eq!(
         places,
         [
-            place("b.rs", "b"),
-            place("a.rs", "b"),
-            place("dependency.rs", "dep")
+            place("b.rs", "b", false),
+            place("a.rs", "b", true),
+            place("dependency.rs", "dep", false)
         ]
     );
     assert_eq!(

@@ -3,7 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::{ApplyError, ByteRange, DocumentUri, Encoding, ReadError, Replacement, Snapshot};
+use workspace::{
+    Applied, ApplyError, ByteRange, DocumentUri, Encoding, ReadError, Replacement, Snapshot,
+};
 
 use crate::{
     context::Context,
@@ -79,6 +81,7 @@ pub async fn apply(edit: workspace::Edit, cx: &Context) -> Result<Output, ToolEr
         .apply(edit, &cx.label, &cx.cancel)
         .await
         .map_err(refused)?;
+    told(&applied, cx);
     let shown = cx.shown(&applied.after.uri);
     let place = if applied.after.is_buffer() {
         "in the editor's buffer, not saved"
@@ -94,6 +97,14 @@ pub async fn apply(edit: workspace::Edit, cx: &Context) -> Result<Output, ToolEr
         truncated: false,
         applied: vec![applied],
     })
+}
+
+/// Language servers hear of what was changed on disk; of buffers they hear anyway.
+pub fn told(applied: &Applied, cx: &Context) {
+    if !applied.after.is_buffer() {
+        cx.pool
+            .disk_changed(std::slice::from_ref(&applied.after.uri));
+    }
 }
 
 /// Why an edit was not made; where the text moved on, with the text as it is now, so that the next

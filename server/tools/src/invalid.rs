@@ -3,29 +3,28 @@
 
 use jsonschema::ValidationError;
 use serde_json::Value;
+use similar::TextDiff;
 
 /// No tool has this name.
 pub fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
-    let nearest = known.iter().copied().max_by(|left, right| {
-        let ratio = |other: &str| {
-            similar::TextDiff::from_chars(name.to_lowercase().as_str(), other).ratio()
-        };
-        ratio(left).total_cmp(&ratio(right))
-    });
-    let hint = match nearest {
-        Some(nearest)
-            if similar::TextDiff::from_chars(name.to_lowercase().as_str(), nearest).ratio()
-                >= 0.5 =>
-        {
-            format!(" Did you mean `{nearest}`?")
-        }
-        _ => String::new(),
-    };
+    let hint = nearest(name, known.iter().copied())
+        .map_or_else(String::new, |nearest| format!(" Did you mean `{nearest}`?"));
     format!(
         "invalid: there is no tool `{name}`.{hint} The tools are: {}.",
         known.join(", ")
     )
+}
+
+/// The known name that a wrong one was probably meant to be.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let ratio = |other: &str| TextDiff::from_chars(name.as_str(), other).ratio();
+    known
+        .map(|other| (ratio(other), other))
+        .max_by(|left, right| left.0.total_cmp(&right.0))
+        .filter(|(ratio, _)| *ratio >= 0.5)
+        .map(|(_, other)| other)
 }
 
 /// The arguments are no JSON object.

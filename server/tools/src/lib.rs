@@ -19,6 +19,7 @@ mod write;
 
 pub use context::Context;
 pub use diff::unified;
+pub use invalid::nearest;
 pub use registry::{Prepared, Registry, Spec};
 pub use tool::{Output, Tool, ToolError};
 

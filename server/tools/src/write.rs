@@ -54,6 +54,7 @@ pub async fn create(uri: &DocumentUri, content: &str, cx: &Context) -> Result<Ou
         .create(uri, content, &cx.label, &cx.cancel)
         .await
         .map_err(|error| ToolError::Failed(error.to_string()))?;
+    edit::told(&applied, cx);
     let lines = content.lines().count();
     Ok(Output {
         text: format!("{} was created ({lines} lines)", cx.shown(uri)),

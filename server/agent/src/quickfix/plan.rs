@@ -195,8 +195,10 @@ impl Plan {
     }
 }
 
+/// A compiler adds notes to the first of several alike, so only the first line says which problem it is.
 fn is_same(one: &Problem, target: &Problem) -> bool {
-    one.path == target.path && one.message == target.message && one.code == target.code
+    let what = |problem: &Problem| first_line(&problem.message).to_owned();
+    one.path == target.path && what(one) == what(target) && one.code == target.code
 }
 
 fn same(seen: &[Problem], target: &Problem) -> usize {
@@ -426,6 +428,30 @@ mod tests {
             said,
             "Fixed 3 of 3 problems.\n- a.rs:3: no such `x`: fixed by \"Make `x`\"\n- a.rs:9: two: fixed by \"B\"\n- a.rs:12: three: gone with another"
         );
+    }
+
+    #[test]
+    fn a_note_that_moves_to_the_next_of_its_kind_does_not_hide_it() {
+        let said = play(
+            "a.rs:1:5: warning[unused] unused: `a`\n    on by default (rustc)\na.rs:2:5: warning[unused] unused: `b` (rustc)\n",
+            &[
+                (
+                    "diagnostics",
+                    "a.rs:1:5: warning[unused] unused: `a`\n    on by default (rustc)\na.rs:2:5: warning[unused] unused: `b` (rustc)\n",
+                ),
+                ("codeActions 1:5", "- Remove it [quickfix]\n"),
+                ("applyCodeAction 1:5 \"Remove it\"", "Applied"),
+                (
+                    "diagnostics",
+                    "a.rs:1:5: warning[unused] unused: `b`\n    on by default (rustc)\n",
+                ),
+                ("codeActions 1:5", "- Remove it [quickfix]\n"),
+                ("applyCodeAction 1:5 \"Remove it\"", "Applied"),
+                ("diagnostics", "No problems in a.rs (checked just now)"),
+            ],
+        );
+        assert!(said.starts_with("Fixed 2 of 2 problems."), "{said}");
+        assert!(!said.contains("gone with another"), "{said}");
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub(crate) struct Traits {
     pub ready: Ready,
     pub missing_when: Vec<String>,
     pub on_save_sources: Vec<String>,
+    pub check_progress: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -80,6 +81,7 @@ static UNKNOWN: Traits = Traits {
     ready: Ready::Initialized,
     missing_when: Vec::new(),
     on_save_sources: Vec::new(),
+    check_progress: None,
 };
 
 /// The catalogue with a user's configuration over it.

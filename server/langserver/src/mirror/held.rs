@@ -2,7 +2,7 @@
 //! of ours but the snapshots that it is given.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 
@@ -44,6 +44,8 @@ pub(crate) struct Held {
     /// In the server's own count.
     pub version: i32,
     language: String,
+    /// The text that it last heard was on disk.
+    saved: Text,
     earlier: VecDeque<(i32, Snapshot)>,
     borrowed: bool,
 }
@@ -60,6 +62,10 @@ pub(crate) struct Wire {
     borrowed: VecDeque<DocumentUri>,
     /// Documents of the editor whose text changed since this was last emptied.
     touched: Vec<DocumentUri>,
+    /// Documents from disk that were closed because they had changed there.
+    returned: BTreeSet<DocumentUri>,
+    /// How often it was told of a save.
+    saves: u64,
 }
 
 impl Wire {
@@ -70,6 +76,8 @@ impl Wire {
             held: BTreeMap::new(),
             borrowed: VecDeque::new(),
             touched: Vec::new(),
+            returned: BTreeSet::new(),
+            saves: 0,
         }
     }
 
@@ -102,6 +110,17 @@ impl Wire {
             .filter(|(_, held)| !held.borrowed)
             .map(|(uri, _)| uri.clone())
             .collect()
+    }
+
+    /// How often it was told of a save so far.
+    pub fn saves(&self) -> u64 {
+        self.saves
+    }
+
+    /// Whether this is the text of a document that it last heard was on disk.
+    pub fn is_saved(&self, snapshot: &Snapshot) -> bool {
+        let held = self.held.get(&snapshot.uri);
+        !snapshot.is_unsaved() && held.is_some_and(|held| held.saved == snapshot.text)
     }
 
     pub fn set_save(&mut self, save: Option<bool>) {
@@ -148,11 +167,16 @@ impl Wire {
             // A buffer's text comes by the notes, which are newer than any snapshot.
             Some(held) if !held.borrowed || snapshot.is_buffer() => {}
             Some(held) => {
-                let said = by_texts(&held.snapshot.text, &snapshot.text, false);
+                // It changed on disk, which is what a save is.
+                let is_new = held.snapshot.text != snapshot.text;
+                let said = by_texts(&held.snapshot.text, &snapshot.text, is_new);
                 self.say(uri, snapshot.clone(), said);
             }
             None => {
                 self.open(snapshot, !snapshot.is_buffer());
+                if self.returned.remove(uri) {
+                    self.say(uri, snapshot.clone(), vec![Say::Saved]);
+                }
                 while self.borrowed.len() > MOST_BORROWED {
                     if let Some(oldest) = self.borrowed.pop_front() {
                         self.close(&oldest);
@@ -186,6 +210,7 @@ impl Wire {
             .collect();
         for uri in stale {
             self.close(&uri);
+            self.returned.insert(uri);
         }
     }
 
@@ -204,6 +229,7 @@ impl Wire {
             snapshot: snapshot.clone(),
             version: 1,
             language,
+            saved: snapshot.text.clone(),
             earlier: VecDeque::new(),
             borrowed,
         };
@@ -253,6 +279,8 @@ impl Wire {
                     }
                 }
                 Say::Saved => {
+                    held.saved = text.clone();
+                    self.saves += 1;
                     if let Some(with_text) = self.manner.save {
                         let mut params =
                             json!({"textDocument": {"uri": held.snapshot.uri.as_str()}});

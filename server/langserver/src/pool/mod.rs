@@ -140,11 +140,26 @@ impl Pool {
         };
         match server.freshen(&snapshot, &patience).await {
             Freshness::Fresh => {
+                // What an editor holds is asked about while somebody waits for it; a file can be checked in full.
+                if !snapshot.is_buffer() {
+                    server.checked(&snapshot, &patience).await;
+                }
                 let newest = self.newest(uri).unwrap_or_else(|| snapshot.clone());
                 Diagnosis::Fresh(server.fresh(&snapshot, &newest))
             }
             Freshness::Pending => Diagnosis::Pending(self.known_diagnostics(uri)),
             Freshness::Unavailable(reason) => Diagnosis::Unavailable(reason),
+        }
+    }
+
+    /// Sources of diagnostics (`rustc`) that follow saves and have not looked at a document's newest text: that they say
+    /// nothing of it means nothing.
+    pub fn unchecked(&self, uri: &DocumentUri) -> Vec<String> {
+        let newest = self.newest(uri);
+        let server = newest.as_ref().and_then(|newest| self.owner(newest));
+        match (newest, server) {
+            (Some(newest), Some(server)) => server.unchecked(&newest).to_vec(),
+            _ => Vec::new(),
         }
     }
 

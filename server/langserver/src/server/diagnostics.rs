@@ -1,7 +1,10 @@
 //! Diagnostics of one server, by whichever way it gives them: pulled where it answers to that, else as it pushes them.
 //! It tells what is fresh from what is not; silence never counts as an answer.
 
-use std::sync::{Arc, PoisonError, Weak};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError, Weak},
+};
 
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
@@ -9,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{DocumentUri, Snapshot};
 
 use super::{
-    Phase, Server,
+    CHECK_SETTLES, Phase, Server,
     store::{Kept, Wanted},
 };
 use crate::{
@@ -23,6 +26,8 @@ const PULL: &str = "textDocument/diagnostic";
 const QUIET: Duration = Duration::from_millis(300);
 /// So long after the last change are the diagnostics of a buffer asked for in the background.
 const SETTLED: Duration = Duration::from_millis(200);
+/// A check that follows a save begins within this long, if there are checks at all.
+const UNTIL_A_CHECK_BEGINS: Duration = Duration::from_secs(2);
 const IN_THE_BACKGROUND: Duration = Duration::from_secs(30);
 
 /// Whether what is said of a document is of its text.
@@ -77,11 +82,69 @@ impl Server {
         }
     }
 
+    /// Waits until the checks that follow saves have looked at a text that is saved. False if they will not: it is not
+    /// saved, nothing begins, or the time is up.
+    pub async fn checked(&self, snapshot: &Snapshot, patience: &Patience) -> bool {
+        let begins = Instant::now() + UNTIL_A_CHECK_BEGINS;
+        let mut ticks = self.store.ticks();
+        loop {
+            ticks.mark_unchanged();
+            if self.unchecked(snapshot).is_empty() {
+                return true;
+            }
+            let is_saved = self
+                .mirror()
+                .is_some_and(|mirror| mirror.wire().is_saved(snapshot));
+            let is_under_way = self.is_checking();
+            if !is_saved || !self.is_alive() || (!is_under_way && Instant::now() >= begins) {
+                return false;
+            }
+            // Rung by each progress; that a check has settled is seen by looking again.
+            let until = if is_under_way {
+                Instant::now() + CHECK_SETTLES
+            } else {
+                begins
+            };
+            let step = Patience {
+                until: until.min(patience.until),
+                cancel: patience.cancel.clone(),
+            };
+            let _ = step.wait(ticks.changed()).await;
+            if patience.cancel.is_cancelled() || Instant::now() >= patience.until {
+                return false;
+            }
+        }
+    }
+
+    /// The titles of fixes that a check made of a text other than this: they would land elsewhere. A check's fix is called
+    /// as what the check said with it.
+    pub fn stale_fixes(&self, snapshot: &Snapshot) -> BTreeSet<String> {
+        let unchecked = self.unchecked(snapshot);
+        if unchecked.is_empty() {
+            return BTreeSet::new();
+        }
+        let of_check = |item: &&Value| {
+            let source = item["source"].as_str();
+            source.is_some_and(|source| unchecked.iter().any(|one| one == source))
+        };
+        let said = |item: &Value| -> Vec<String> {
+            let related = item["relatedInformation"].as_array();
+            let all = std::iter::once(item).chain(related.into_iter().flatten());
+            all.filter_map(|one| one["message"].as_str().map(str::to_owned))
+                .collect()
+        };
+        self.store
+            .pushed(&snapshot.uri, |kept| {
+                kept.items.iter().filter(of_check).flat_map(said).collect()
+            })
+            .unwrap_or_default()
+    }
+
     /// What is known to be of `since`'s text or later, in the coordinates of `newest`.
     pub fn fresh(&self, since: &Snapshot, newest: &Snapshot) -> Vec<Diagnostic> {
         let wanted = Wanted::Fresh {
             since: since.revision,
-            on_save: &self.traits.on_save_sources,
+            unchecked: self.unchecked(newest),
         };
         self.store
             .diagnostics(newest, wanted, self.encoding(), &self.name)

@@ -36,6 +36,8 @@ use crate::{
     wire,
 };
 
+/// So long after the end of a check has all that it found been said.
+const CHECK_SETTLES: Duration = Duration::from_millis(150);
 /// A server that tells of its progress begins within this long after it got its first document, if it begins at all.
 const UNTIL_IT_BEGINS: Duration = Duration::from_secs(2);
 
@@ -167,6 +169,32 @@ impl Server {
             .get()
             .is_some_and(|introduced| capabilities::announces(&introduced.capabilities, method));
         announced || self.desk().has_registered(method, document)
+    }
+
+    /// The sources of diagnostics that follow saves and have not looked at this text: it was not saved, or the check of it
+    /// has not ended (or there is none). What they say is of another text.
+    pub fn unchecked(&self, snapshot: &Snapshot) -> &[String] {
+        let sources = &self.traits.on_save_sources;
+        let Some(mirror) = self.mirror() else {
+            return sources;
+        };
+        let (is_saved, saves) = mirror.told(None, |wire| (wire.is_saved(snapshot), wire.saves()));
+        let desk = self.desk();
+        // What a check found is published just after it says that it has ended.
+        let has_settled = desk
+            .check_ended
+            .is_some_and(|ended| ended.elapsed() >= CHECK_SETTLES);
+        let is_checked = desk.checks.is_empty() && desk.checked_saves == Some(saves) && has_settled;
+        if is_saved && is_checked { &[] } else { sources }
+    }
+
+    /// Whether a check that follows a save is under way.
+    fn is_checking(&self) -> bool {
+        let desk = self.desk();
+        !desk.checks.is_empty()
+            || desk
+                .check_ended
+                .is_some_and(|ended| ended.elapsed() < CHECK_SETTLES)
     }
 
     /// Files changed on disk, whoever did it: a server that asked to hear of files does.

@@ -1,10 +1,11 @@
 //! What a server asks and tells of its own accord. Every request of it is answered, at once: a server that waits for
 //! an answer hangs or stays empty.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
+use tokio::time::Instant;
 use workspace::Snapshot;
 
 use super::{Server, capabilities};
@@ -19,6 +20,10 @@ pub(super) struct Desk {
     registrations: BTreeMap<String, Registration>,
     /// Work-done progress under way: token and title.
     pub progress: BTreeMap<String, String>,
+    /// Of those, the checks that follow a save; and how many saves the server had heard of when the last one began.
+    pub checks: BTreeSet<String>,
+    pub checked_saves: Option<u64>,
+    pub check_ended: Option<Instant>,
     /// Whether there was any.
     pub has_progressed: bool,
     /// Whether a document was shown to it, and whether it had time to begin with it.
@@ -173,21 +178,36 @@ impl Server {
     fn progressed(&self, params: &Value) {
         let token = params["token"].to_string();
         let value = &params["value"];
+        let is_check = |token: &String| {
+            let name = token.trim_matches('"');
+            let prefix = self.traits.check_progress.as_deref();
+            prefix.is_some_and(|prefix| name.starts_with(prefix))
+        };
+        // Before the desk is taken: whoever has the wire may want the desk.
+        let saves = self.mirror().map(|mirror| mirror.wire().saves());
         {
             let mut desk = self.desk();
             match value["kind"].as_str() {
                 Some("begin") => {
+                    if is_check(&token) {
+                        desk.checks.insert(token.clone());
+                        desk.checked_saves = saves;
+                    }
                     let title = value["title"].as_str().unwrap_or_default().to_owned();
                     desk.progress.insert(token, title);
                     desk.has_progressed = true;
                 }
                 Some("end") => {
                     desk.progress.remove(&token);
+                    if desk.checks.remove(&token) {
+                        desk.check_ended = Some(Instant::now());
+                    }
                 }
                 // A report, or partial results, which nobody asked for.
                 _ => return,
             }
         }
+        self.store.ring();
         self.settle();
     }
 

@@ -44,10 +44,10 @@ pub(super) struct Kept {
 pub(super) enum Wanted<'a> {
     /// All that was said.
     Known,
-    /// Only what is of this revision or later; in an unsaved text without these sources, which follow saves.
+    /// Only what is of this revision or later, and not of these sources, which have not looked at it.
     Fresh {
         since: Revision,
-        on_save: &'a [String],
+        unchecked: &'a [String],
     },
 }
 
@@ -110,19 +110,19 @@ impl Store {
                 Wanted::Known => true,
                 Wanted::Fresh { since, .. } => pushed.is_of(since, newest),
             };
-            let follows_saves = |diagnostic: &Diagnostic| match wanted {
-                Wanted::Fresh { on_save, .. } if newest.is_unsaved() => diagnostic
+            let is_unchecked = |diagnostic: &Diagnostic| match wanted {
+                Wanted::Fresh { unchecked, .. } => diagnostic
                     .source
                     .as_ref()
-                    .is_some_and(|source| on_save.contains(source)),
-                _ => false,
+                    .is_some_and(|source| unchecked.contains(source)),
+                Wanted::Known => false,
             };
             if fresh {
                 found.extend(
                     pushed
                         .converted(newest, encoding, server)
                         .into_iter()
-                        .filter(|diagnostic| !follows_saves(diagnostic)),
+                        .filter(|diagnostic| !is_unchecked(diagnostic)),
                 );
             }
         }

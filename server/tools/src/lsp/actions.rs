@@ -154,7 +154,7 @@ async fn each_fix_once(actions: Vec<CodeAction>, cx: &Context) -> Vec<CodeAction
     if !(2..=MOST).contains(&fixes) {
         return actions;
     }
-    let mut kept: Vec<(CodeAction, Option<Vec<(DocumentUri, String)>>)> = Vec::new();
+    let mut kept: Vec<(CodeAction, Option<Texts>)> = Vec::new();
     for action in actions {
         let makes = match is_fix(&action) {
             true => makes(&action, cx).await,
@@ -171,8 +171,11 @@ async fn each_fix_once(actions: Vec<CodeAction>, cx: &Context) -> Vec<CodeAction
     kept.into_iter().map(|(action, _)| action).collect()
 }
 
+/// Documents, and what is to stand in them.
+type Texts = Vec<(DocumentUri, String)>;
+
 /// The texts that an action makes; `None` if that can't be known.
-async fn makes(action: &CodeAction, cx: &Context) -> Option<Vec<(DocumentUri, String)>> {
+async fn makes(action: &CodeAction, cx: &Context) -> Option<Texts> {
     let files = cx.pool.resolve(action, &cx.cancel).await.ok()?;
     let texts = files.into_iter().map(|file| {
         let edit = Edit::new(file.snapshot, file.edits).ok()?;

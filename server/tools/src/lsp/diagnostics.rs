@@ -24,13 +24,15 @@ pub async fn all(at: &Place<'_>, cx: &Context) -> Result<Output, ToolError> {
         }
         Diagnosis::Fresh(list) if list.is_empty() => {
             return Ok(Output::text(format!(
-                "No problems in {} (checked just now)",
-                at.shown
+                "No problems in {} (checked just now{})",
+                at.shown,
+                unchecked(at, cx)
             )));
         }
-        Diagnosis::Fresh(list) => ("checked just now", list),
+        Diagnosis::Fresh(list) => (format!("checked just now{}", unchecked(at, cx)), list),
         Diagnosis::Pending(list) => (
-            "PENDING: the server has not checked the newest text yet; what it said before",
+            "PENDING: the server has not checked the newest text yet; what it said before"
+                .to_owned(),
             list,
         ),
     };
@@ -49,6 +51,18 @@ pub async fn all(at: &Place<'_>, cx: &Context) -> Result<Output, ToolError> {
         truncated,
         applied: Vec::new(),
     })
+}
+
+/// Compilers that look only at what is saved say nothing of this text yet.
+fn unchecked(at: &Place<'_>, cx: &Context) -> String {
+    let sources = cx.pool.unchecked(at.uri);
+    match sources.as_slice() {
+        [] => String::new(),
+        sources => format!(
+            "; not by {}, which look only at what is saved",
+            sources.join(" and ")
+        ),
+    }
 }
 
 fn count(number: usize) -> String {
