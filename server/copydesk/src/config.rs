@@ -41,11 +41,13 @@ pub struct Loaded {
 
 /// In a workspace that nobody has trusted, its own file may set these and nothing that starts a
 /// program or reaches out.
-const UNTRUSTED: [&str; 3] = ["model", "small_model", "agent"];
+const UNTRUSTED: [&str; 2] = ["model", "agent"];
 
 /// Where the person's own configuration is kept.
 pub fn directory() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("COPYDESK_CONFIG_DIR") {
+    let named = std::env::var_os("COPYDESK_CONFIG_DIR");
+    // An empty one would be wherever we were started: in a project, that is.
+    if let Some(named) = named.filter(|named| !named.is_empty()) {
         return Some(PathBuf::from(named));
     }
     directories::ProjectDirs::from("", "", "copydesk").map(|dirs| dirs.config_dir().to_path_buf())

@@ -11,48 +11,37 @@ pub struct Place {
 }
 
 impl Place {
-    /// Numbers at the end are a place, unless a file of just that name is there.
+    /// Numbers at the end are a place, unless they belong to the name of a file that is there.
     pub fn parse(text: &str, dir: &Path) -> Result<Place, String> {
-        let whole = Place {
-            path: dir.join(text),
-            line: None,
-            column: None,
-        };
         if text.is_empty() {
             return Err("no file was named".into());
         }
-        if whole.path.exists() {
-            return Ok(whole);
+        let mut front = text;
+        let mut numbers: Vec<u32> = Vec::new();
+        while !dir.join(front).exists() && numbers.len() < 2 {
+            // Compilers write a colon behind the column.
+            let spelled = front.strip_suffix(':').unwrap_or(front);
+            let Some((before, number)) = spelled.rsplit_once(':') else {
+                break;
+            };
+            let Ok(number) = number.parse() else { break };
+            numbers.insert(0, number);
+            front = before;
         }
-        let (front, numbers) = trailing_numbers(text);
-        let [line, column] = match numbers.as_slice() {
-            [] => return Err(format!("{} does not exist", whole.path.display())),
-            [line] => [Some(*line), None],
-            [line, column, ..] => [Some(*line), Some(*column)],
-        };
         let path = dir.join(front);
         if !path.exists() {
             return Err(format!("{} does not exist", path.display()));
         }
-        if line == Some(0) || column == Some(0) {
+        if numbers.contains(&0) {
             return Err(format!("{text}: lines and columns are counted from 1"));
         }
-        Ok(Place { path, line, column })
+        let mut numbers = numbers.into_iter();
+        Ok(Place {
+            path,
+            line: numbers.next(),
+            column: numbers.next(),
+        })
     }
-}
-
-/// At most two numbers after colons, in the order in which they stand.
-fn trailing_numbers(text: &str) -> (&str, Vec<u32>) {
-    let mut front = text.strip_suffix(':').unwrap_or(text);
-    let mut numbers = Vec::new();
-    while numbers.len() < 2
-        && let Some((before, number)) = front.rsplit_once(':')
-        && let Ok(number) = number.parse()
-    {
-        numbers.insert(0, number);
-        front = before;
-    }
-    (front, numbers)
 }
 
 #[cfg(test)]
@@ -84,6 +73,8 @@ mod tests {
         check("a.rs:3:5:", Ok(("a.rs", Some(3), Some(5))));
         check("b:7", Ok(("b:7", None, None)));
         check("b:7:2", Ok(("b:7", Some(2), None)));
+        check("b:7:2:5", Ok(("b:7", Some(2), Some(5))));
+        check("a.rs:1:2:3", Err("a.rs:1 does not exist"));
         check("c.rs:3", Err("c.rs does not exist"));
         check("a.rs:0", Err("counted from 1"));
         check("", Err("no file was named"));

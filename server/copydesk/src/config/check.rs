@@ -1,8 +1,7 @@
 //! Holds one layer against what there is to configure: unknown keys and wrong types are taken out,
 //! each with one warning.
 
-use serde_json::{Value, json};
-use similar::TextDiff;
+use serde_json::{Map, Value, json};
 
 use super::{Config, layer::Layer};
 
@@ -74,19 +73,15 @@ fn known(value: &mut Value, shape: &Value, path: &mut Vec<String>, unknown: &mut
         let inner = shape.get(key).or_else(|| shape.get("*"));
         match inner {
             Some(inner) => known(value, inner, path, unknown),
-            None => unknown.push((path.clone(), nearest(key, shape.keys()))),
+            None => unknown.push((path.clone(), nearest(key, shape))),
         }
         path.pop();
         inner.is_some()
     });
 }
 
-fn nearest<'a>(key: &str, keys: impl Iterator<Item = &'a String>) -> Option<String> {
-    let ratio = |other: &str| TextDiff::from_chars(key, other).ratio();
-    keys.map(|other| (ratio(other), other))
-        .max_by(|left, right| left.0.total_cmp(&right.0))
-        .filter(|(ratio, _)| *ratio >= 0.5)
-        .map(|(_, other)| other.clone())
+fn nearest(key: &str, shape: &Map<String, Value>) -> Option<String> {
+    tools::nearest(key, shape.keys().map(String::as_str)).map(str::to_owned)
 }
 
 fn remove(value: &mut Value, path: &[String]) -> bool {
