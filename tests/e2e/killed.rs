@@ -152,12 +152,12 @@ async fn a_closed_stdin_and_an_exit_end_us_and_all_children() {
 
 #[tokio::test]
 async fn a_dead_parent_ends_us_and_all_children() {
+    static PARENT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let project = Project::with(&[("scripted.root", ""), ("a.scripted", "good\n")]);
     let parent = std::process::Command::new("sleep")
         .arg("600")
         .spawn()
         .expect("a parent");
-    static PARENT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     PARENT.store(parent.id(), std::sync::atomic::Ordering::SeqCst);
     let mut editor = Editor::start(Setup {
         root: project.root().to_owned(),
