@@ -1,5 +1,6 @@
 //! The figures of the language server as an editor sees them: the real binary over stdio, a
 //! language server that swallows all, the scripted model. `cargo xtask bench` runs it in release.
+#![allow(clippy::print_stdout, clippy::cast_precision_loss)] // it prints a table of measures
 
 mod wire;
 
