@@ -62,7 +62,9 @@ impl Player {
 
     /// Opens the document with a text that the disk does not have.
     pub async fn open(&mut self, path: &Path, language: &str, text: &str) -> anyhow::Result<()> {
-        self.uri = DocumentUri::from_path(path)?.as_str().to_owned();
+        DocumentUri::from_path(path)?
+            .as_str()
+            .clone_into(&mut self.uri);
         self.version = 1;
         self.text = Text::new(text);
         let document = json!({
