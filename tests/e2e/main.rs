@@ -10,6 +10,7 @@ mod models;
 mod neovim;
 mod order;
 mod profiles;
+mod runs;
 mod servers;
 mod settings;
 mod terminal;

@@ -154,6 +154,26 @@ async fn exit_codes_say_how_it_ended() {
     }
 }
 
+/// README.md shows what it prints; only the folder has another number each time.
+#[tokio::test]
+async fn try_prints_what_the_readme_shows_with_a_real_rust_analyzer() {
+    let project = Project::new();
+    let (code, out, err) = run(&project, &["try"]).await;
+    assert_eq!(code, 0, "{out}{err}");
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md"));
+    let readme = readme.expect("a readme");
+    let shown = readme
+        .split("```")
+        .find(|block| block.contains("A new project in "));
+    let without_folder = |text: &str| -> Vec<String> {
+        let lines = text.trim().lines();
+        let lines = lines.filter(|line| !line.starts_with("A new project in "));
+        lines.map(str::to_owned).collect()
+    };
+    let shown = without_folder(shown.expect("a recording"));
+    assert_eq!(without_folder(&out), shown);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn an_interrupt_cancels_the_run() {

@@ -16,7 +16,7 @@ pub trait Observer: Send + Sync {
 pub struct Event {
     /// The session that the run belongs to.
     pub session: String,
-    /// From 1 in each run's stream, without gaps.
+    /// From 1 in each session, without gaps.
     pub seq: u64,
     /// What happened.
     pub kind: EventKind,

@@ -49,7 +49,7 @@ impl Run {
         request: RunRequest,
         observer: Arc<dyn Observer>,
     ) {
-        let outlet = Arc::new(Outlet::new(session.id.clone(), observer));
+        let outlet = Arc::new(Outlet::new(session.clone(), observer));
         let run = Run {
             cancel: session.token(),
             outlet: outlet.clone(),

@@ -47,6 +47,7 @@ pub(crate) struct Session {
     pub title: String,
     pub started: SystemTime,
     pub cancel: Mutex<CancellationToken>,
+    events: AtomicU64,
     state: Mutex<State>,
     status: watch::Sender<Status>,
 }
@@ -65,6 +66,7 @@ impl Session {
             title,
             started: SystemTime::now(),
             cancel: Mutex::new(CancellationToken::new()),
+            events: AtomicU64::new(0),
             state: Mutex::default(),
             status: watch::Sender::new(Status::Running),
         }
@@ -76,6 +78,11 @@ impl Session {
 
     pub fn status(&self) -> Status {
         *self.status.borrow()
+    }
+
+    /// The number of the next event.
+    pub fn next_seq(&self) -> u64 {
+        self.events.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     pub fn set_step(&self, step: &str) {

@@ -1,37 +1,31 @@
 //! What comes from the model, and what goes out as events.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
 use futures::StreamExt;
 use model::{ModelError, Request, Stop, StreamEvent, ToolCall};
 
 use super::{End, Run};
-use crate::event::{Event, EventKind, Observer};
+use crate::{
+    event::{Event, EventKind, Observer},
+    session::Session,
+};
 
-/// Numbers the events of one run.
+/// Numbers the events of one run, on from those of the session's runs before.
 pub struct Outlet {
-    session: String,
-    seq: AtomicU64,
+    session: Arc<Session>,
     observer: Arc<dyn Observer>,
 }
 
 impl Outlet {
-    pub fn new(session: String, observer: Arc<dyn Observer>) -> Self {
-        Outlet {
-            session,
-            seq: AtomicU64::new(0),
-            observer,
-        }
+    pub fn new(session: Arc<Session>, observer: Arc<dyn Observer>) -> Self {
+        Outlet { session, observer }
     }
 
     pub fn emit(&self, kind: EventKind) {
-        let seq = self.seq.fetch_add(1, Ordering::Relaxed) + 1;
         self.observer.event(&Event {
-            session: self.session.clone(),
-            seq,
+            session: self.session.id.clone(),
+            seq: self.session.next_seq(),
             kind,
         });
     }

@@ -68,7 +68,10 @@ impl Folder {
         let base = std::env::temp_dir()
             .canonicalize()
             .context("the temporary folder can't be read")?;
-        let folder = Folder(base.join(format!("copydesk-try-{}", std::process::id())));
+        let path = base.join(format!("copydesk-try-{}", std::process::id()));
+        // One that is there already is not ours, and would go with us.
+        std::fs::create_dir(&path).with_context(|| format!("{} can't be made", path.display()))?;
+        let folder = Folder(path);
         for (name, text) in sample.files {
             let path = folder.0.join(name);
             if let Some(parent) = path.parent() {
