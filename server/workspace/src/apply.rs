@@ -5,14 +5,14 @@ mod into_buffer;
 mod onto_disk;
 mod turns;
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::{
     Buffers, ByteRange, DocumentUri, Edit, Host, HostError, ReadError, Replacement, Snapshot, Text,
-    Workspace, WriteError,
+    Workspace, WriteError, disk,
 };
 
 pub(crate) use turns::Turns;
@@ -108,6 +108,12 @@ pub enum ApplyError {
         /// Which document.
         uri: DocumentUri,
     },
+    /// A file with the rules of what is kept from the model. Whoever could change it could read everything.
+    #[error("{} says what is kept from the model, so only a person changes it", .path.display())]
+    Rules {
+        /// The file.
+        path: PathBuf,
+    },
     /// The connection to the editor is closed.
     #[error("{}", HostError::Closed)]
     HostClosed,
@@ -166,6 +172,7 @@ impl Workspace {
     where
         F: Future<Output = Result<Applied, ApplyError>> + Send + 'static,
     {
+        refuse_what_is_kept(uri)?;
         // Two names of one open file share its turns, and lead into its buffer.
         let uri = &self.buffers.name_of(uri).unwrap_or_else(|| uri.clone());
         let Some(turn) = cancel.run_until_cancelled(self.turns.wait(uri)).await else {
@@ -197,6 +204,24 @@ impl Workspace {
             },
         }
     }
+}
+
+/// An edit answers with what stands around it, and may come from elsewhere than a call that names its file: from a
+/// language server's action. So what is kept from the model is kept here too, and the rules themselves with it.
+fn refuse_what_is_kept(uri: &DocumentUri) -> Result<(), ApplyError> {
+    let Some(path) = uri.path() else {
+        return Ok(());
+    };
+    if disk::holds_rules(path) {
+        return Err(ApplyError::Rules {
+            path: path.to_owned(),
+        });
+    }
+    if disk::is_hidden_from_model(path) {
+        let path = path.to_owned();
+        return Err(ReadError::Hidden { path }.into());
+    }
+    Ok(())
 }
 
 /// One edit's way into one document.

@@ -26,6 +26,15 @@ pub fn is_hidden_from_model(path: &Path) -> bool {
     real != spelled && is_covered(&real)
 }
 
+/// Whether a path is an ignore file, by its own name or by what its links lead to. Some file systems know no case.
+pub(crate) fn holds_rules(path: &Path) -> bool {
+    let named = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        name.eq_ignore_ascii_case(IGNORE_FILE)
+    };
+    named(&without_dots(path)) || named(&real_path(path))
+}
+
 /// The path with every symlink resolved, as far as it exists; the rest is kept as it is spelled.
 pub(crate) fn real_path(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
@@ -185,6 +194,21 @@ mod tests {
         }
         fs::remove_file(tree.path().join(IGNORE_FILE)).expect("removed");
         assert!(!is_hidden_from_model(&file));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_rules_are_known_by_every_name() {
+        let tree = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| tree.path().join(name);
+        fs::write(at(IGNORE_FILE), "").expect("a file");
+        std::os::unix::fs::symlink(IGNORE_FILE, at("link")).expect("a link");
+        for name in [IGNORE_FILE, "link", "a/.copydeskignore", ".CopydeskIgnore"] {
+            assert!(holds_rules(&at(name)), "{name}");
+        }
+        for name in ["copydeskignore", ".gitignore", "a"] {
+            assert!(!holds_rules(&at(name)), "{name}");
+        }
     }
 
     #[cfg(unix)]

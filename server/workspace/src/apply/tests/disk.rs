@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::editor::{Editor, edit_of};
 use crate::{
-    Applied, ApplyError, DocumentUri, Edit, Listener, Origin, Replacement, Reply, Snapshot,
-    WriteError,
+    Applied, ApplyError, DocumentUri, Edit, Listener, Origin, ReadError, Replacement, Reply,
+    Snapshot, WriteError,
 };
 
 /// A file in a folder of its own, and an editor that does not have it open.
@@ -251,4 +251,45 @@ async fn listeners_hear_of_buffers_only() {
             .collect::<Vec<_>>(),
         [(0..1).into(), (6..7).into()]
     );
+}
+
+/// A language server's action names files that no call did.
+#[tokio::test]
+async fn what_is_kept_from_the_model_is_not_changed_for_it() {
+    let (folder, path, editor) = file("a.key", "one\ntwo\n");
+    let seen = edit(&editor, "two", "2");
+    let rules = folder.path().join(".copydeskignore");
+    fs::write(&rules, "*.key\n").expect("a file");
+    let hidden = |result: Result<Applied, ApplyError>| {
+        let error = result.expect_err("hidden");
+        assert!(
+            matches!(error, ApplyError::Read(ReadError::Hidden { .. })),
+            "{error}"
+        );
+    };
+    hidden(editor.applies(seen.clone()).await);
+    assert_eq!(on_disk(&path), "one\ntwo\n");
+    editor.open("one\ntwo\n");
+    hidden(editor.applies(seen).await);
+    assert_eq!(editor.asked.load(Ordering::SeqCst), 0);
+
+    let new = Editor::without(DocumentUri::from_path(&folder.path().join("b.key")).expect("a uri"));
+    hidden(create(&new, "x").await);
+    assert!(!folder.path().join("b.key").exists());
+}
+
+/// Whoever may change the rules may read everything.
+#[tokio::test]
+async fn the_rules_are_a_persons_to_change() {
+    let (folder, path, editor) = file(".copydeskignore", "*.key\n");
+    let result = editor.applies(edit(&editor, "*.key\n", "")).await;
+    let error = result.expect_err("the rules");
+    assert!(matches!(error, ApplyError::Rules { .. }), "{error}");
+    assert_eq!(on_disk(&path), "*.key\n");
+
+    let nearer = folder.path().join("a/.copydeskignore");
+    let nearer = Editor::without(DocumentUri::from_path(&nearer).expect("a uri"));
+    let error = create(&nearer, "!*.key\n").await.expect_err("the rules");
+    assert!(matches!(error, ApplyError::Rules { .. }), "{error}");
+    assert!(!folder.path().join("a").exists());
 }
