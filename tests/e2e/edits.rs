@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::client::{Canned, Echo, Moment, Stale, Ways, after, before, over};
+use tests::client::{Canned, Echo, Editor, Moment, Setup, Stale, Ways, after, before, over};
 use tests::fixtures::Project;
 use tests::model::{Reply, ScriptedModel};
 
@@ -194,6 +194,38 @@ async fn an_editor_that_takes_no_edits_is_told_and_nothing_is_lost() {
         outcome.output
     );
     assert_eq!((outcome.text.as_str(), outcome.sent), (UNSAVED, 0));
+}
+
+/// What it lacks are versions: it gets `changes`, and the texts alone say what became of them.
+#[tokio::test]
+async fn a_client_that_takes_no_versions_is_sent_none() {
+    let project = Project::with(&[("a.txt", UNSAVED)]);
+    let model = one_edit().await;
+    let editor = Editor::start(Setup {
+        root: project.root().to_owned(),
+        options: world::options(&model),
+        initialize: |params: &mut Value| {
+            params["capabilities"]["workspace"]["workspaceEdit"] = json!({});
+        },
+        ..Setup::default()
+    })
+    .await;
+    let uri = editor.open(&project.path("a.txt"));
+    editor.type_during(Moment::Merged, &uri, after("fourth"), " typed");
+    world::ask(&editor, json!({ "prompt": "edit it", "uri": uri })).await;
+    let result = of_type(&editor.events(), "tool_result");
+    assert_eq!(result["ok"], true, "{result}");
+    assert_eq!(editor.text(&uri), EDITED.replace("fourth", "fourth typed"));
+    let received = editor.received();
+    let sent = received
+        .iter()
+        .find(|m| m["method"] == "workspace/applyEdit");
+    let edit = &sent.expect("an edit")["params"]["edit"];
+    assert!(
+        edit["changes"].is_object() && edit["documentChanges"].is_null(),
+        "{edit}"
+    );
+    assert_eq!(editor.shutdown().await, 0);
 }
 
 #[tokio::test]

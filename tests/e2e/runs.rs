@@ -141,6 +141,39 @@ async fn a_tool_that_is_switched_off_is_not_there() {
     assert_eq!(editor.shutdown().await, 0);
 }
 
+#[tokio::test]
+async fn folders_come_and_go() {
+    let project = Project::with(&[("a.txt", TEXT)]);
+    let other = project.beside("other");
+    std::fs::write(other.join("b.txt"), "beside\n").expect("a file");
+    let path = other.join("b.txt");
+    let model = ScriptedModel::answering(move |asked: &Asked| match asked.tool_results().last() {
+        Some((_, text)) => Reply::text((*text).to_owned()),
+        None => Reply::call("read", json!({ "filePath": path })),
+    })
+    .await;
+    let editor = world::editor(Ways::vscode(), &project, &model).await;
+    let folder = json!([{ "uri": tests::client::uri(&other), "name": "other" }]);
+    let none = json!([]);
+    for (event, seen) in [
+        (None, "outside the workspace"),
+        (Some(json!({ "added": folder, "removed": none })), "beside"),
+        (
+            Some(json!({ "added": none, "removed": folder })),
+            "outside the workspace",
+        ),
+    ] {
+        if let Some(event) = event {
+            let params = json!({ "event": event });
+            editor.notify("workspace/didChangeWorkspaceFolders", params);
+        }
+        let finished = world::ask(&editor, json!({ "prompt": "read it" })).await;
+        let message = finished["message"].as_str().unwrap_or_default();
+        assert!(message.contains(seen), "{message} should say {seen}");
+    }
+    assert_eq!(editor.shutdown().await, 0);
+}
+
 /// What the person asked to have fixed reaches a model with its place, its source and the lines around.
 #[tokio::test]
 async fn a_fix_tells_the_model_of_the_problem() {
