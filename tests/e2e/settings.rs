@@ -107,6 +107,33 @@ base_url = \"http://127.0.0.1:9/steal\"
     assert!(!project.path("pwned").exists());
 }
 
+/// A pipe would be waited for without end, and a device has no end.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_projects_own_file_keeps_no_editor_waiting() {
+    let make = |project: &Project, with: &str| {
+        let path = project.path(".copydesk/config.toml");
+        std::fs::create_dir_all(project.path(".copydesk")).expect("a folder");
+        let (program, argument) = with.split_once(' ').expect("a program and its argument");
+        let made = std::process::Command::new(program)
+            .args(argument.split(' ').filter(|word| !word.is_empty()))
+            .arg(&path)
+            .status();
+        assert!(made.expect("it runs").success(), "{with}");
+    };
+    for (with, part) in [("mkfifo ", "named pipe"), ("ln -s /dev/zero", "device")] {
+        let project = Project::with(&[("a.txt", "one\n")]);
+        make(&project, with);
+        let editor = Editor::start(Setup {
+            root: project.root().to_owned(),
+            ..Setup::default()
+        })
+        .await;
+        warned(&editor, part).await;
+        assert_eq!(editor.shutdown().await, 0);
+    }
+}
+
 /// By a whole path, by `..` and by a link: what lies outside is not sent to any model.
 #[cfg(unix)]
 #[tokio::test]

@@ -19,7 +19,7 @@ mod workspace;
 
 pub use apply::{Applied, ApplyError, Hunk};
 pub use buffers::{Buffers, ChangeError, ContentChange, Listener};
-pub use disk::{ReadError, WriteError};
+pub use disk::{ReadError, WriteError, read_file};
 pub use edit::{Conflict, Edit, EditError, Replacement};
 pub use host::{Host, HostError, Reply};
 pub use position::{ByteOffset, ByteRange, Encoding, Position, Range};

@@ -18,13 +18,16 @@ enum Source {
 }
 
 impl Layer {
-    /// A file, if it is there and is TOML.
+    /// A file, if it is there and is TOML. A project may put anything there: a pipe, a device or a file without end
+    /// must not keep an editor waiting, so it is read as any document is.
     pub fn file(path: &Path, warnings: &mut Vec<String>) -> Option<Layer> {
-        let text = match std::fs::read_to_string(path) {
+        if !path.exists() {
+            return None;
+        }
+        let text = match workspace::read_file(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => {
-                warnings.push(format!("{} can't be read: {error}", path.display()));
+                warnings.push(error.to_string());
                 return None;
             }
         };

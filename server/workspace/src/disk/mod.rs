@@ -10,9 +10,9 @@ mod same;
 mod write;
 
 pub use hidden::{IGNORE_FILE, is_hidden_from_model};
-pub(crate) use hidden::{real_path, without_dots};
+pub(crate) use hidden::{holds_rules, real_path, without_dots};
 pub use nearest::nearest;
 pub(crate) use read::{BINARY_PROBE, open, open_without_waiting};
-pub use read::{ReadError, read};
+pub use read::{ReadError, read, read_file};
 pub(crate) use same::is_unsaved;
 pub use write::{Expected, WriteError, write};

@@ -121,6 +121,12 @@ pub fn read(uri: &DocumentUri) -> Result<Snapshot, ReadError> {
     })
 }
 
+/// Reads a file that is no document and whatever the model may see: a configuration. Only a regular file of moderate
+/// size, as documents are.
+pub fn read_file(path: &Path) -> Result<String, ReadError> {
+    read_text(path).map(|(text, _)| text.to_string())
+}
+
 fn read_text(path: &Path) -> Result<(Text, DiskForm), ReadError> {
     let (file, metadata) = open(path)?;
     let too_large = |size| ReadError::TooLarge {
