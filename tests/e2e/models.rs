@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::client::{Editor, Setup, Ways};
+use tests::client::{Asking, Editor, Setup, Ways, over};
 use tests::fixtures::Project;
 use tests::model::{Asked, Ending, Gate, Reply, ScriptedModel, Step};
 
@@ -264,6 +264,39 @@ async fn cancel_ends_a_run_wherever_it_is() {
             assert_eq!(editor.shutdown().await, 0);
         }
     }
+}
+
+/// A model may ask for any number of calls at once; they keep nobody waiting, and a cancel ends them all.
+#[tokio::test]
+async fn thousands_of_calls_in_one_answer_hold_up_nobody() {
+    const CALLS: usize = 3_000;
+    let project = Project::with(&[("a.txt", TEXT)]);
+    let read = || json!({ "filePath": "a.txt" });
+    let reply = (1..CALLS).fold(Reply::call("read", read()), |reply, _| {
+        reply.and_call("read", read())
+    });
+    let model = ScriptedModel::start([reply.into()]).await.pieces(100);
+    let editor = world::editor(Ways::vscode(), &project, &model).await;
+    let uri = editor.open(&project.path("a.txt"));
+    let session = world::start(&editor, json!({ "prompt": "x" })).await;
+    let count = |kind: &str| {
+        let events = editor.events();
+        events.iter().filter(|event| event["type"] == kind).count()
+    };
+    editor
+        .wait_event("a first call", |event| event["type"] == "tool_call")
+        .await;
+    let range = editor.range(&uri, &over("one"));
+    editor.code_actions(&uri, range, Asking::default()).await;
+    assert!(count("tool_result") < CALLS, "code actions came last");
+    editor
+        .execute("copydesk.cancel", json!({ "session": session }))
+        .await;
+    let finished = editor.wait_finished(&session).await;
+    assert_eq!(finished["status"], "cancelled", "{finished}");
+    assert!(count("tool_call") < CALLS, "calls began after the cancel");
+    assert_eq!(count("tool_call"), count("tool_result"));
+    assert_eq!(editor.shutdown().await, 0);
 }
 
 #[tokio::test]

@@ -1,11 +1,15 @@
-//! The calls of one answer: prepared, judged, made. All at once where none changes anything, else
+//! The calls of one answer: prepared, judged, made. Side by side where none changes anything, else
 //! one after the other. Each call gets exactly one result, whatever becomes of it.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use model::{Block, ToolCall};
 use serde_json::Value;
-use tokio::task::JoinHandle;
+use tokio::{
+    runtime::Handle,
+    task::{JoinHandle, coop::consume_budget, spawn_blocking},
+    time::{Instant, timeout_at},
+};
 use tools::{Context, Output, Prepared, ToolError};
 
 use super::Run;
@@ -14,9 +18,11 @@ use crate::{
     judge::{Judge, Verdict},
 };
 
-/// How long calls may take to wind up once the run is cancelled. An edit that is still under way
-/// then goes on by itself: it is never torn in the middle.
+/// How long all calls together may take to wind up once the run is cancelled. An edit that is still
+/// under way then goes on by itself: it is never torn in the middle.
 const GRACE: Duration = Duration::from_millis(120);
+/// How many calls are under way side by side. A model may ask for thousands at once.
+const AT_ONCE: usize = 16;
 
 /// A call that has passed the gate, or the reason why not.
 struct Ready<'a> {
@@ -27,24 +33,47 @@ struct Ready<'a> {
 
 impl Run {
     pub(super) async fn make(&mut self, calls: &[ToolCall], cx: &Context) -> Vec<Block> {
-        let ready: Vec<Ready> = calls.iter().map(|call| self.ready(call, cx)).collect();
+        let mut ready = Vec::with_capacity(calls.len());
+        for call in calls {
+            if self.cancel.is_cancelled() {
+                break;
+            }
+            ready.push(self.ready(call, cx));
+            // Paths are looked up on disk for it, and editors want their answers meanwhile.
+            consume_budget().await;
+        }
         let changes = |one: &Ready| {
             let prepared = one.prepared.as_ref();
             prepared.is_ok_and(|prepared| prepared.tool.changes(&prepared.input))
         };
-        let at_once = !ready.iter().any(changes);
+        let at_once = match ready.iter().any(changes) {
+            true => 1,
+            false => AT_ONCE,
+        };
+        let mut wind_up = None;
         let mut results = Vec::with_capacity(calls.len());
-        if at_once {
-            let begun: Vec<_> = ready.iter().map(|one| self.begin(one, cx)).collect();
-            for (one, task) in ready.iter().zip(begun) {
-                results.push(self.finish(one, task).await);
-            }
-        } else {
-            for one in &ready {
-                let task = self.begin(one, cx);
-                results.push(self.finish(one, task).await);
-            }
+        let mut waiting = ready.iter();
+        let mut begun = VecDeque::new();
+        loop {
+            let free = match self.cancel.is_cancelled() {
+                true => 0,
+                false => at_once - begun.len(),
+            };
+            let next = waiting.by_ref().take(free);
+            begun.extend(next.map(|one| (one, self.begin(one, cx))));
+            let Some((one, task)) = begun.pop_front() else {
+                break;
+            };
+            results.push(self.finish(one, task, &mut wind_up).await);
+            consume_budget().await;
         }
+        // Nobody has to hear of calls that never began, but a conversation has an answer to each.
+        let never_begun = calls.iter().skip(results.len());
+        results.extend(never_begun.map(|call| Block::ToolResult {
+            id: call.id.clone(),
+            ok: false,
+            output: ToolError::Cancelled.to_string(),
+        }));
         results
     }
 
@@ -91,18 +120,23 @@ impl Run {
         let prepared = ready.prepared.as_ref().ok()?;
         let (tool, input) = (Arc::clone(&prepared.tool), prepared.input.clone());
         let cx = cx.clone();
-        Some(tokio::spawn(async move { tool.call(input, &cx).await }))
+        // Tools read files, and a disk may be slow or gone: on a thread of its own a call holds up nobody.
+        let runtime = Handle::current();
+        Some(spawn_blocking(move || {
+            runtime.block_on(tool.call(input, &cx))
+        }))
     }
 
     async fn finish(
         &mut self,
         ready: &Ready<'_>,
         task: Option<JoinHandle<Result<Output, ToolError>>>,
+        wind_up: &mut Option<Instant>,
     ) -> Block {
         let result = match (task, &ready.prepared) {
             (_, Err(reason)) => Err(reason.clone()),
             (None, Ok(_)) => Err(ToolError::Cancelled.to_string()),
-            (Some(task), Ok(_)) => self.wait(task).await,
+            (Some(task), Ok(_)) => self.wait(task, wind_up).await,
         };
         let (ok, output) = match result {
             Ok(output) => (true, output),
@@ -129,13 +163,17 @@ impl Run {
     async fn wait(
         &self,
         mut task: JoinHandle<Result<Output, ToolError>>,
+        wind_up: &mut Option<Instant>,
     ) -> Result<Output, String> {
         let joined = tokio::select! {
             joined = &mut task => joined,
-            () = self.cancel.cancelled() => match tokio::time::timeout(GRACE, task).await {
-                Ok(joined) => joined,
-                Err(_) => return Err(ToolError::Cancelled.to_string()),
-            },
+            () = self.cancel.cancelled() => {
+                let end = *wind_up.get_or_insert_with(|| Instant::now() + GRACE);
+                match timeout_at(end, task).await {
+                    Ok(joined) => joined,
+                    Err(_) => return Err(ToolError::Cancelled.to_string()),
+                }
+            }
         };
         match joined {
             Ok(result) => result.map_err(|error| error.to_string()),
