@@ -54,6 +54,11 @@ impl Judge<'_> {
                 false => Verdict::Deny(format!("denied: {named} is not open in the editor")),
             };
         };
+        if changes && is_guarded(path) {
+            return Verdict::Deny(format!(
+                "denied: {named} lies in a .git or .copydesk folder, and what stands there may start programs. Say what should be changed instead"
+            ));
+        }
         // What the person has open beside the workspace may be read, and only read.
         if self.inside(path) || (open && !changes) {
             return Verdict::Allow;
@@ -75,6 +80,22 @@ impl Judge<'_> {
     fn inside(&self, path: &Path) -> bool {
         self.context.workspace.contains(path)
     }
+}
+
+/// Whether a path lies in a folder whose files start programs (hooks, servers): by its own words, or by where its symlinks
+/// lead.
+fn is_guarded(path: &Path) -> bool {
+    const FOLDERS: [&str; 2] = [".git", ".copydesk"];
+    let holds = |path: &Path| {
+        path.components().any(|part| {
+            FOLDERS
+                .iter()
+                .any(|name| part.as_os_str().eq_ignore_ascii_case(name))
+        })
+    };
+    // What does not exist yet is made in the nearest folder that does.
+    let real = path.ancestors().find_map(|above| above.canonicalize().ok());
+    holds(path) || real.is_some_and(|real| holds(&real))
 }
 
 #[cfg(test)]
@@ -188,6 +209,46 @@ mod tests {
             outside("read", r#"{"filePath":"link/a.txt"}"#);
             outside("write", r#"{"filePath":"link/new.txt","content":""}"#);
             outside("list", r#"{"path":"link"}"#);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_starts_programs_is_not_changed() {
+        let world = World::new();
+        let hooks = world.folder.path().join("in/.git/hooks");
+        fs::create_dir_all(&hooks).expect("the folder is made");
+        fs::write(hooks.join("pre-commit"), "a").expect("the file is written");
+        let denied =
+            |tool, input| world.check(false, None, (tool, input), Some(".git or .copydesk"));
+        denied(
+            "write",
+            r#"{"filePath":".git/hooks/pre-commit","content":""}"#,
+        );
+        denied(
+            "write",
+            r#"{"filePath":".copydesk/config.toml","content":""}"#,
+        );
+        denied(
+            "edit",
+            r#"{"filePath":"x/../.git/hooks/pre-commit","oldString":"a","newString":"b"}"#,
+        );
+        world.check(
+            false,
+            None,
+            ("read", r#"{"filePath":".git/hooks/pre-commit"}"#),
+            None,
+        );
+        world.check(
+            false,
+            None,
+            ("write", r#"{"filePath":".gitignore","content":""}"#),
+            None,
+        );
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(".git/hooks", world.folder.path().join("in/innocent"))
+                .expect("the link is made");
+            denied("write", r#"{"filePath":"innocent/pre-push","content":""}"#);
         }
     }
 

@@ -212,7 +212,8 @@ fn folders(workspace: &Workspace, focus: Option<&Focus>) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = path
         .ancestors()
         .skip(1)
-        .take_while(|folder| folder.starts_with(&root))
+        // By where they lead: the root may be spelled another way.
+        .take_while(|folder| workspace.root_of(folder).as_ref() == Some(&root))
         .map(Path::to_path_buf)
         .collect();
     folders.reverse();

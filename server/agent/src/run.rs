@@ -74,7 +74,7 @@ impl Run {
             outlet.emit(EventKind::Finished {
                 status,
                 message,
-                files: session.files(),
+                files: outlet.files(),
                 usage,
             });
         });

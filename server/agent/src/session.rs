@@ -194,6 +194,6 @@ fn new_id() -> String {
 }
 
 /// A panic while a lock was held leaves plain data behind: it can be used on.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

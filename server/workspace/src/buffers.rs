@@ -246,15 +246,19 @@ impl Buffers {
         self.with_open(uri, |open| open.snapshot.clone())
     }
 
-    /// The name under which a document is open: this one, or another by which symlinks lead to the same file (one with
-    /// unsaved changes first).
+    /// The name under which a document is open: this one, or another by which symlinks or hard links lead to the same file
+    /// (one with unsaved changes first).
     pub fn name_of(&self, uri: &DocumentUri) -> Option<DocumentUri> {
         if let Some(name) = self.with_open(uri, |open| open.snapshot.uri.clone()) {
             return Some(name);
         }
         let real = disk::real_path(uri.path()?);
+        let linked = disk::Linked::of(&real);
         let is_it = |open: &Open| {
-            (open.real.as_ref() == Some(&real))
+            let is_linked = |open: &PathBuf| linked.as_ref().is_some_and(|file| file.is(open));
+            open.real
+                .as_ref()
+                .is_some_and(|open| *open == real || is_linked(open))
                 .then(|| (!open.snapshot.is_unsaved(), open.snapshot.uri.clone()))
         };
         let name = self.each_open(is_it).into_iter().min()?.1;

@@ -136,14 +136,17 @@ impl Run {
         let result = match (task, &ready.prepared) {
             (_, Err(reason)) => Err(reason.clone()),
             (None, Ok(_)) => Err(ToolError::Cancelled.to_string()),
-            (Some(task), Ok(_)) => self.wait(task, wind_up).await,
+            (Some(task), Ok(prepared)) => {
+                let changes = prepared.tool.changes(&prepared.input);
+                self.wait(task, changes.then_some(ready.title.as_str()), wind_up)
+                    .await
+            }
         };
         let (ok, output) = match result {
             Ok(output) => (true, output),
             Err(text) => (false, Output::text(text)),
         };
         for applied in output.applied {
-            self.session.changed(applied.after.uri.as_str());
             self.outlet.emit(EventKind::Edit { applied });
         }
         self.outlet.emit(EventKind::ToolResult {
@@ -163,6 +166,7 @@ impl Run {
     async fn wait(
         &self,
         mut task: JoinHandle<Result<Output, ToolError>>,
+        change: Option<&str>,
         wind_up: &mut Option<Instant>,
     ) -> Result<Output, String> {
         let joined = tokio::select! {
@@ -171,7 +175,7 @@ impl Run {
                 let end = *wind_up.get_or_insert_with(|| Instant::now() + GRACE);
                 match timeout_at(end, task).await {
                     Ok(joined) => joined,
-                    Err(_) => return Err(ToolError::Cancelled.to_string()),
+                    Err(_) => return Err(self.left_under_way(change)),
                 }
             }
         };
@@ -183,6 +187,21 @@ impl Run {
                     "an internal error ended this call; nothing more is known. Try another way"
                         .into(),
                 )
+            }
+        }
+    }
+
+    /// What is said of a call that is not waited for any longer. An edit may still be made after the run's end: the person is
+    /// told, for no event will.
+    fn left_under_way(&self, change: Option<&str>) -> String {
+        match change {
+            None => ToolError::Cancelled.to_string(),
+            Some(title) => {
+                let message = format!("cancelled while under way, and may still be made: {title}");
+                self.outlet.emit(EventKind::Notice {
+                    message: message.clone(),
+                });
+                message
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What comes from the model, and what goes out as events.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures::StreamExt;
 use model::{ModelError, Request, Stop, StreamEvent, ToolCall};
@@ -8,21 +8,40 @@ use model::{ModelError, Request, Stop, StreamEvent, ToolCall};
 use super::{End, Run};
 use crate::{
     event::{Event, EventKind, Observer},
-    session::Session,
+    session::{Session, lock},
 };
 
 /// Numbers the events of one run, on from those of the session's runs before.
 pub struct Outlet {
     session: Arc<Session>,
     observer: Arc<dyn Observer>,
+    /// The documents that this run changed.
+    files: Mutex<Vec<String>>,
 }
 
 impl Outlet {
     pub fn new(session: Arc<Session>, observer: Arc<dyn Observer>) -> Self {
-        Outlet { session, observer }
+        Outlet {
+            session,
+            observer,
+            files: Mutex::default(),
+        }
+    }
+
+    /// The documents that this run changed, in the order of their first change.
+    pub fn files(&self) -> Vec<String> {
+        lock(&self.files).clone()
     }
 
     pub fn emit(&self, kind: EventKind) {
+        if let EventKind::Edit { applied } = &kind {
+            let uri = applied.after.uri.as_str();
+            self.session.changed(uri);
+            let mut files = lock(&self.files);
+            if !files.iter().any(|known| known == uri) {
+                files.push(uri.to_owned());
+            }
+        }
         self.observer.event(&Event {
             session: self.session.id.clone(),
             seq: self.session.next_seq(),

@@ -14,5 +14,5 @@ pub(crate) use hidden::{holds_rules, real_path, without_dots};
 pub use nearest::nearest;
 pub(crate) use read::{BINARY_PROBE, open, open_without_waiting};
 pub use read::{ReadError, read, read_file};
-pub(crate) use same::is_unsaved;
+pub(crate) use same::{Linked, is_unsaved};
 pub use write::{Expected, WriteError, write};

@@ -1,4 +1,4 @@
-//! Whether an editor's text is the file's. Editors that bring back what was not saved open a document with a text that
+//! Whether two things are the same: an editor's text and the file's, one file and another by a hard link. Editors that bring back what was not saved open a document with a text that
 //! no disk has. It only looks.
 
 use std::{fs, path::Path};
@@ -18,6 +18,44 @@ pub(crate) fn is_unsaved(path: &Path, text: &str) -> bool {
     };
     // In another encoding it can't be told here, and counts as saved.
     std::str::from_utf8(&bytes).is_ok_and(|disk| disk.strip_prefix(BOM).unwrap_or(disk) != text)
+}
+
+/// A file that has several names by hard links.
+pub(crate) struct Linked {
+    #[cfg(unix)]
+    identity: (u64, u64),
+}
+
+impl Linked {
+    /// `None` if the file has one name only, or can't be looked at.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let metadata = fs::metadata(path).ok()?;
+            (metadata.is_file() && metadata.nlink() > 1).then(|| Self {
+                identity: (metadata.dev(), metadata.ino()),
+            })
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = path;
+            None
+        }
+    }
+
+    /// Whether this is another of its names.
+    pub(crate) fn is(&self, path: &Path) -> bool {
+        #[cfg(unix)]
+        {
+            Self::of(path).is_some_and(|other| other.identity == self.identity)
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = path;
+            false
+        }
+    }
 }
 
 #[cfg(test)]

@@ -162,6 +162,7 @@ async fn a_buffer_counts_under_every_name_of_its_file() {
     let at = |name: &str| tree.path().join(name);
     symlink(at("root"), at("door")).expect("a link");
     symlink("a.rs", at("root/b.rs")).expect("a link");
+    std::fs::hard_link(at("root/a.rs"), at("root/hard.rs")).expect("a link");
     let workspace = workspace(&[tree.path()]);
     let open = |name: &str, text: &str| {
         workspace.buffers().open(uri(&at(name)), "rust", 1, text);
@@ -172,6 +173,7 @@ async fn a_buffer_counts_under_every_name_of_its_file() {
         ("door/a.rs", "unsaved"),
         ("root/a.rs", "unsaved"),
         ("root/b.rs", "unsaved"),
+        ("root/hard.rs", "unsaved"),
         ("root/inner/../a.rs", "unsaved"),
         ("root/new.rs", "not saved yet"),
         ("root/inner/b.rs", "root/inner/b.rs"),
