@@ -155,7 +155,7 @@ impl State {
         self.log.push(From::Client, message);
     }
 
-    /// Sends bytes as they are; a whole JSON body in them is logged as a message, so that its answer is known.
+    /// Sends bytes as they are; a whole JSON body in them is logged as a message too, so that its answer is known.
     pub fn send_raw(&mut self, bytes: &[u8], message: Option<Value>) {
         self.raw_sent = true;
         let _ = self.out.send(bytes.to_vec());
@@ -166,9 +166,10 @@ impl State {
                 .unwrap_or_default();
             self.asked.insert(id, (method.to_owned(), Value::Null));
         }
-        let fallback = || json!({"raw": String::from_utf8_lossy(bytes)});
-        self.log
-            .push(From::Client, message.unwrap_or_else(fallback));
+        let raw = json!({"raw": String::from_utf8_lossy(bytes)});
+        for logged in [Some(raw), message].into_iter().flatten() {
+            self.log.push(From::Client, logged);
+        }
     }
 
     /// Sends a notification.
