@@ -145,6 +145,7 @@ async fn exit_codes_say_how_it_ended() {
             "nobody",
         ),
         (&["fix", "a.txt:0"], "counted from 1"),
+        (&["fix", "a.txt:99"], "there is no line 99"),
         (&["fix"], "Usage"),
         (&["no-such-command"], "no-such-command"),
     ] {

@@ -13,7 +13,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     if !other {
         install::rust_analyzer()?;
     }
-    must(cargo().args(["build", "--quiet", "--package", "copydesk"]))?;
+    must(cargo().args(["build", "--package", "copydesk"]))?;
     passes(
         program(built("debug", "copydesk"))
             .arg("try")

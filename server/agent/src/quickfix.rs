@@ -31,6 +31,7 @@ impl Provider for Quickfix {
         _cancel: &CancellationToken,
     ) -> Result<EventStream, ModelError> {
         let events = match plan::next(&request.messages) {
+            Next::GiveUp(text) => return Err(ModelError::Stream(text)),
             Next::Say(text) => vec![StreamEvent::Text(text), StreamEvent::Done(Stop::End)],
             Next::Call(input) => {
                 let id = format!("quickfix-{}", request.messages.len());

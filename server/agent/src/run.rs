@@ -132,6 +132,11 @@ impl Run {
         request.messages.push(Message::user(asked));
         let end = self.converse(&mut request, &cx).await;
         self.session.keep(request.messages);
+        // Words alone fix nothing: whoever counts on it must be able to tell.
+        let is_fix = matches!(self.request.task, Task::Fix(_));
+        if end.is_ok() && is_fix && !self.request.read_only && self.outlet.files().is_empty() {
+            return Err(End::Failed(self.last_text.trim().to_owned()));
+        }
         end
     }
 

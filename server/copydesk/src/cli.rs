@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// (README.md has the configuration). Try it first with `copydesk try`, which needs no key and no
 /// network.
 #[derive(Debug, Parser)]
-#[command(name = "copydesk", version, after_help = AFTER, disable_help_subcommand = true)]
+#[command(name = "copydesk", version, after_help = AFTER)]
 pub struct Cli {
     /// What to do; without one: serve.
     #[command(subcommand)]

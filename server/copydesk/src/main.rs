@@ -9,7 +9,7 @@ mod serve;
 mod terminal;
 mod try_it;
 
-use std::process::ExitCode;
+use std::{io::IsTerminal as _, process::ExitCode};
 
 use clap::Parser;
 use tracing_subscriber::EnvFilter;
@@ -40,7 +40,14 @@ fn main() -> ExitCode {
 
 async fn act(command: Option<Command>) -> anyhow::Result<ExitCode> {
     match command {
-        None | Some(Command::Serve { .. }) => Ok(serve::serve().await),
+        None | Some(Command::Serve { .. }) => {
+            if std::io::stdin().is_terminal() {
+                eprintln!(
+                    "copydesk: a language server, waiting for an editor on stdin; `copydesk --help` has the rest"
+                );
+            }
+            Ok(serve::serve().await)
+        }
         Some(Command::Try { language, model }) => try_it::run(language, &model).await,
         Some(Command::Run {
             prompt,

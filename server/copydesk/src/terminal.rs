@@ -175,6 +175,12 @@ fn focus(file: &str, workspace: &Workspace) -> anyhow::Result<Focus> {
     let snapshot = workspace
         .read(&uri)
         .map_err(|error| Usage(error.to_string()))?;
+    let lines = snapshot.text.line_count();
+    if let Some(line) = place.line.filter(|line| *line as usize > lines) {
+        bail!(Usage(format!(
+            "{file}: there is no line {line}, the file has {lines}"
+        )));
+    }
     let range = place
         .line
         .map(|line| range(&snapshot, line - 1, place.column.map(|column| column - 1)));
@@ -272,7 +278,11 @@ impl Printer {
             } => {
                 self.end_line();
                 if *status != Status::Done {
-                    eprintln!("copydesk: {}: {message}", status.as_str());
+                    let status = status.as_str();
+                    match message.eq_ignore_ascii_case(status) {
+                        true => eprintln!("copydesk: {status}"),
+                        false => eprintln!("copydesk: {status}: {message}"),
+                    }
                 } else if !*lock(&self.said) {
                     let _ = writeln!(std::io::stdout().lock(), "{message}");
                 }

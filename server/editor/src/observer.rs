@@ -66,12 +66,19 @@ impl Observer for RunObserver {
                 }
             }
             EventKind::Finished {
-                status, message, ..
+                status,
+                message,
+                files,
+                ..
             } => {
                 if let Some(progress) = state.progress.take() {
                     progress.end(&outcome::line(*status, message));
                 }
-                outcome::show(&self.connection, *status, message);
+                if files.is_empty() {
+                    outcome::answer(&self.connection, *status, message);
+                } else {
+                    outcome::show(&self.connection, *status, message);
+                }
             }
             EventKind::Text { .. }
             | EventKind::Reasoning { .. }

@@ -10,6 +10,8 @@ use crate::connection::Connection;
 const LINE: usize = 160;
 /// The longest message that is shown, in characters.
 const SHOWN: usize = 600;
+/// The longest answer that is shown: it may be all that a run was for, and an editor has no other place for it.
+const ANSWER: usize = 6_000;
 
 /// One line of outcome.
 pub(crate) fn line(status: Status, message: &str) -> String {
@@ -17,19 +19,27 @@ pub(crate) fn line(status: Status, message: &str) -> String {
     cut(&with_status(status, first.unwrap_or_default()), LINE)
 }
 
-/// Shows the outcome.
+/// Shows the outcome of a run that changed something: what it did can be seen.
 pub(crate) fn show(connection: &Connection, status: Status, message: &str) {
+    // The first paragraph says it; many editors have room for no more.
+    let first = message.trim().split("\n\n").next().unwrap_or_default();
+    tell(connection, status, message, &cut(first, SHOWN));
+}
+
+/// Shows the outcome of a run that changed nothing: the words are what was asked for.
+pub(crate) fn answer(connection: &Connection, status: Status, message: &str) {
+    tell(connection, status, message, &cut(message.trim(), ANSWER));
+}
+
+fn tell(connection: &Connection, status: Status, message: &str, shown: &str) {
     let kind = match status {
         Status::Failed => MessageType::ERROR,
         Status::Denied => MessageType::WARNING,
         Status::Running | Status::Done | Status::Cancelled => MessageType::INFO,
     };
     let message = message.trim();
-    // The first paragraph says it; many editors have room for no more.
-    let first = message.split("\n\n").next().unwrap_or_default();
-    let shown = cut(first, SHOWN);
     let is_cut = shown.len() < message.len();
-    connection.show(kind, with_status(status, &shown));
+    connection.show(kind, with_status(status, shown));
     if is_cut {
         connection.log(kind, with_status(status, message));
     }

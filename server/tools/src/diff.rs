@@ -14,10 +14,19 @@ pub fn unified(path: &str, before: &str, after: &str) -> String {
 /// The lines around one line (from 0), numbered.
 pub fn around(text: &Text, line: usize) -> String {
     const AROUND: usize = 8;
-    let last = (line + AROUND).min(text.line_count().saturating_sub(1));
+    let last = (line + AROUND).min(last_line(text));
     (line.saturating_sub(AROUND)..=last)
         .map(|number| numbered(text, number))
         .collect()
+}
+
+/// The last line that holds something: a text that ends in a line end has an empty one more, by LSP's count.
+fn last_line(text: &Text) -> usize {
+    let last = text.line_count().saturating_sub(1);
+    match text.line(last) {
+        Some(line) if !line.is_empty() => last,
+        _ => last.saturating_sub(1),
+    }
 }
 
 fn numbered(text: &Text, number: usize) -> String {
@@ -36,7 +45,7 @@ pub fn shown(applied: &Applied) -> String {
     let mut lines = 0;
     for hunk in &applied.hunks {
         let first = line_of(hunk.range.start).saturating_sub(AROUND).max(next);
-        let last = (line_of(hunk.range.end) + AROUND).min(text.line_count().saturating_sub(1));
+        let last = (line_of(hunk.range.end) + AROUND).min(last_line(text));
         if first > next && next > 0 {
             out.push_str("     …\n");
         }

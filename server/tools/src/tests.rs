@@ -182,7 +182,6 @@ async fn edits_go_into_the_buffer_and_leave_the_disk() {
                      1	one
                      2	2
                      3	three
-                     4	
             "#]],
         )
         .await;
@@ -250,7 +249,7 @@ async fn write_makes_files_and_changes_only_what_differs() {
         .check(
             "write",
             json!({ "filePath": "new/b.txt", "content": "b\n" }),
-            expect!["new/b.txt was created (1 lines)"],
+            expect!["new/b.txt was created (1 line)"],
         )
         .await;
     assert_eq!(world.disk("new/b.txt"), "b\n");
@@ -266,12 +265,11 @@ async fn write_makes_files_and_changes_only_what_differs() {
             "write",
             json!({ "filePath": "a.txt", "content": "one\nTWO\nthree\n" }),
             expect![[r#"
-            1 change in a.txt (on disk):
-                 1	one
-                 2	TWO
-                 3	three
-                 4	
-        "#]],
+                1 change in a.txt (on disk):
+                     1	one
+                     2	TWO
+                     3	three
+            "#]],
         )
         .await;
 }

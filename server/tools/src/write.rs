@@ -55,9 +55,12 @@ pub async fn create(uri: &DocumentUri, content: &str, cx: &Context) -> Result<Ou
         .await
         .map_err(|error| ToolError::Failed(error.to_string()))?;
     edit::told(&applied, cx);
-    let lines = content.lines().count();
+    let lines = match content.lines().count() {
+        1 => "1 line".to_owned(),
+        many => format!("{many} lines"),
+    };
     Ok(Output {
-        text: format!("{} was created ({lines} lines)", cx.shown(uri)),
+        text: format!("{} was created ({lines})", cx.shown(uri)),
         truncated: false,
         applied: vec![applied],
     })

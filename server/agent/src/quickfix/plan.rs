@@ -16,6 +16,8 @@ pub enum Next {
     Call(Value),
     /// The end, and what came of it.
     Say(String),
+    /// There is nothing here that could be done, and why.
+    GiveUp(String),
 }
 
 const MORE: &str = "For more than a language server's own fixes, set OPENAI_API_KEY or OPENROUTER_API_KEY, or name a local model in the configuration (`model = \"ollama/…\"`).";
@@ -23,11 +25,11 @@ const MORE: &str = "For more than a language server's own fixes, set OPENAI_API_
 /// Looks at what was said and done so far.
 pub fn next(messages: &[Message]) -> Next {
     let Some((prompt, done)) = read(messages) else {
-        return Next::Say(nothing_to_do());
+        return Next::GiveUp(nothing_to_do());
     };
     let targets = Problem::parse_all(&prompt);
     if targets.is_empty() {
-        return Next::Say(nothing_to_do());
+        return Next::GiveUp(nothing_to_do());
     }
     let mut plan = Plan {
         done,
@@ -100,10 +102,21 @@ fn read(messages: &[Message]) -> Option<(String, VecDeque<Made>)> {
 /// What came of one problem.
 #[derive(Debug)]
 enum Outcome {
-    Cured { by: String },
+    Cured {
+        by: String,
+    },
     CuredAlong,
-    Unchecked { by: String, why: String },
-    Left { why: String },
+    Unchecked {
+        by: String,
+        why: String,
+    },
+    Left {
+        why: String,
+    },
+    /// The run changes nothing.
+    Withheld {
+        by: String,
+    },
 }
 
 struct Plan {
@@ -120,10 +133,9 @@ impl Plan {
             let looked = self.take("diagnostics", target, None)?;
             self.seen = looked.ok.then(|| Problem::parse_all(&looked.output));
         }
-        let applied_before = self
-            .outcomes
-            .iter()
-            .any(|(_, outcome)| !matches!(outcome, Outcome::Left { .. }));
+        let applied_before = self.outcomes.iter().any(|(_, outcome)| {
+            !matches!(outcome, Outcome::Left { .. } | Outcome::Withheld { .. })
+        });
         let now = self
             .seen
             .as_deref()
@@ -148,6 +160,9 @@ impl Plan {
         };
         let by = action.title.clone();
         let applied = self.take("applyCodeAction", &at, Some(&by))?;
+        if !applied.ok && applied.output.contains("read-only") {
+            return Ok(Outcome::Withheld { by });
+        }
         if !applied.ok {
             return Ok(Outcome::Left {
                 why: applied.output,
@@ -243,6 +258,11 @@ fn summary(outcomes: &[(Problem, Outcome)]) -> String {
                 format!("Applied the quick fix \"{by}\" for \"{what}\"; not checked yet: {why}")
             }
             Outcome::Left { why } => format!("Not fixed: \"{what}\": {why}.\n{MORE}"),
+            Outcome::Withheld { by } => {
+                format!(
+                    "\"{what}\" would be fixed by the quick fix \"{by}\"; this run changes nothing."
+                )
+            }
         };
     }
     let cured = outcomes
@@ -260,9 +280,13 @@ fn summary(outcomes: &[(Problem, Outcome)]) -> String {
                 format!("\n- {place}: {what}: \"{by}\" applied, not checked yet: {why}")
             }
             Outcome::Left { why } => format!("\n- {place}: {what}: left: {why}"),
+            Outcome::Withheld { by } => {
+                format!("\n- {place}: {what}: \"{by}\" would fix it; this run changes nothing")
+            }
         });
     }
-    if cured < outcomes.len() {
+    let is_left = |outcome: &Outcome| matches!(outcome, Outcome::Left { .. });
+    if outcomes.iter().any(|(_, outcome)| is_left(outcome)) {
         text.push('\n');
         text.push_str(MORE);
     }
@@ -288,7 +312,7 @@ mod tests {
         for (turn, (call, answer)) in answers.iter().enumerate() {
             let input = match next(&messages) {
                 Next::Call(input) => input,
-                Next::Say(text) => panic!("said {text:?} before {call}"),
+                Next::Say(text) | Next::GiveUp(text) => panic!("said {text:?} before {call}"),
             };
             let mut shown = input["operation"].as_str().unwrap_or_default().to_owned();
             if let Some(line) = input.get("line") {
@@ -318,7 +342,7 @@ mod tests {
             });
         }
         match next(&messages) {
-            Next::Say(text) => text,
+            Next::Say(text) | Next::GiveUp(text) => text,
             Next::Call(call) => panic!("still calls {call}"),
         }
     }
@@ -383,6 +407,17 @@ mod tests {
                 ("applyCodeAction 3:5 \"A\"", "!the text has changed"),
             ],
             "the text has changed",
+        );
+        check(
+            &[
+                ("diagnostics", seen),
+                ("codeActions 3:5", "- A [quickfix]\n"),
+                (
+                    "applyCodeAction 3:5 \"A\"",
+                    "!denied: this run is read-only, …",
+                ),
+            ],
+            "would be fixed by the quick fix \"A\"; this run changes nothing.",
         );
         check(
             &[
@@ -456,7 +491,7 @@ mod tests {
 
     #[test]
     fn a_request_without_problems_is_told_what_would_help() {
-        let Next::Say(said) = next(&[Message::user("Explain this")]) else {
+        let Next::GiveUp(said) = next(&[Message::user("Explain this")]) else {
             panic!("nothing is called");
         };
         assert!(
