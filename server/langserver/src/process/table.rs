@@ -2,6 +2,7 @@
 //! Linux reads `/proc`; other Unixes ask `ps`. It never sends a signal.
 
 /// One live process.
+#[cfg(unix)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     pub pid: u32,
