@@ -34,10 +34,7 @@ impl Typed for Glob {
     }
 
     fn title(input: &Input, cx: &Context) -> String {
-        let place = input
-            .path
-            .as_ref()
-            .map_or_else(String::new, |path| format!(" in {}", cx.shown_path(path)));
+        let place = search::place(input.path.as_deref(), cx);
         format!("Looking for files {:?}{place}", input.pattern)
     }
 

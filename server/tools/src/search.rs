@@ -16,6 +16,11 @@ pub fn path(named: Option<&str>, cx: &Context) -> Result<Option<PathBuf>, ToolEr
         .transpose()
 }
 
+/// ` in src`, for a title; nothing where the whole workspace is meant.
+pub fn place(named: Option<&str>, cx: &Context) -> String {
+    named.map_or_else(String::new, |path| format!(" in {}", cx.shown_path(path)))
+}
+
 /// Says what a search could not look at; nothing if that was nothing.
 pub fn unsearched(unsearched: &Unsearched, cx: &Context) -> String {
     if unsearched.count == 0 {
