@@ -254,6 +254,13 @@ async fn a_late_answer_and_an_answer_to_nothing() {
         .await;
     let finished = editor.wait_finished(&session).await;
     assert_eq!(finished["status"], "cancelled");
+    // No event can tell of it any more, so the person was told before the end.
+    let events = editor.events();
+    let told = |event: &&Value| {
+        let message = event["message"].as_str().unwrap_or_default();
+        event["type"] == "notice" && message.contains("may still be made: Editing a.txt")
+    };
+    assert!(events.iter().any(|event| told(&event)), "{events:?}");
     editor.reply(&edit["id"], json!({ "applied": false }));
     editor.send_raw(&frame(r#"{"jsonrpc":"2.0","id":999999,"result":null}"#));
     let status = editor.execute("copydesk.status", json!({})).await;

@@ -204,3 +204,78 @@ async fn a_fix_tells_the_model_of_the_problem() {
     }
     assert_eq!(editor.shutdown().await, 0);
 }
+
+#[tokio::test]
+async fn each_run_of_a_session_names_the_files_that_it_changed_itself() {
+    let project = Project::with(&[("a.txt", TEXT)]);
+    let edit = json!({ "filePath": "a.txt", "oldString": "two", "newString": "2" });
+    let model = ScriptedModel::start([
+        Reply::call("edit", edit).into(),
+        Reply::text("Changed.").into(),
+        Reply::text("Only words.").into(),
+    ])
+    .await;
+    let editor = world::editor(Ways::vscode(), &project, &model).await;
+    let session = world::start(&editor, json!({ "prompt": "change it" })).await;
+    let first = editor.wait_finished(&session).await;
+    let uri = tests::client::uri(&project.path("a.txt"));
+    assert_eq!(first["files"], json!([uri]), "{first}");
+    let again = json!({ "prompt": "and?", "session": session });
+    assert_eq!(world::start(&editor, again).await, session);
+    let second = editor
+        .wait_event("the second end", |e| {
+            e["type"] == "finished" && e["message"] == "Only words."
+        })
+        .await;
+    assert_eq!(second["files"], json!([]), "{second}");
+    let listed = editor.execute("copydesk.sessions", json!({})).await;
+    assert_eq!(
+        listed[0]["files"],
+        json!([uri]),
+        "a session has all: {listed}"
+    );
+    assert_eq!(editor.shutdown().await, 0);
+}
+
+/// Where nothing was changed, the words are what was asked for.
+#[tokio::test]
+async fn an_answer_is_shown_whole_and_of_a_change_its_first_paragraph() {
+    const WORDS: &str = "The first paragraph.\n\nThe second paragraph.";
+    for (changes, expected) in [(false, WORDS), (true, "The first paragraph.")] {
+        let project = Project::with(&[("a.txt", TEXT)]);
+        let edit = json!({ "filePath": "a.txt", "oldString": "two", "newString": "2" });
+        let call = if changes {
+            Reply::call("edit", edit)
+        } else {
+            read()
+        };
+        let model = ScriptedModel::start([call.into(), Reply::text(WORDS).into()]).await;
+        let editor = world::editor(Ways::neovim(), &project, &model).await;
+        world::ask(&editor, json!({ "prompt": "x" })).await;
+        let shown = editor
+            .wait_for("the outcome", |m| m["method"] == "window/showMessage")
+            .await;
+        assert_eq!(shown["params"]["message"], expected);
+        assert_eq!(editor.shutdown().await, 0);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn instructions_are_found_though_root_and_file_are_spelled_differently() {
+    let project = Project::with(&[("AGENTS.md", "Whisper.\n"), ("src/a.txt", TEXT)]);
+    let door = project.beside("links").join("door");
+    std::os::unix::fs::symlink(project.root(), &door).expect("a link");
+    let model = ScriptedModel::start([Reply::text("ok").into()]).await;
+    let editor = Editor::start(Setup {
+        root: door,
+        options: world::options(&model),
+        ..Setup::default()
+    })
+    .await;
+    let uri = editor.open(&project.path("src/a.txt"));
+    world::ask(&editor, json!({ "prompt": "x", "uri": uri })).await;
+    let asked = &model.requests(1).await[0];
+    assert!(asked.system().contains("Whisper."), "{}", asked.system());
+    assert_eq!(editor.shutdown().await, 0);
+}

@@ -224,3 +224,34 @@ async fn fix_finds_and_fixes_problems_without_an_editor() {
     assert_eq!(code, 1, "{out}{err}");
     assert!(err.contains("no language server"), "{err}");
 }
+
+/// Whoever runs it in a script must be able to tell that nothing was fixed.
+#[tokio::test]
+async fn a_fix_that_fixes_nothing_has_failed() {
+    let project = Project::with(&[("scripted.root", ""), ("a.rs", "this is BAD\n")]);
+    let model = ScriptedModel::start([
+        Reply::text("I would not know how.").into(),
+        Reply::text("It would take one word.").into(),
+    ])
+    .await;
+    configure(&project, &model);
+    let path = project.beside("config").join("config.toml");
+    let config = std::fs::read_to_string(&path).expect("a configuration");
+    let server = format!(
+        "[language_servers.scripted-server]\ncommand = [{:?}]\nlanguages = [\"rust\"]\nroot_markers = [\"scripted.root\"]\nenabled = true\n",
+        env!("CARGO_BIN_EXE_language_server")
+    );
+    std::fs::write(&path, config + &server).expect("a configuration");
+    let (code, out, err) = run(&project, &["fix", "a.rs"]).await;
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(err.contains("I would not know how."), "{out}{err}");
+    let (code, out, err) = run(&project, &["fix", "a.rs", "--read-only"]).await;
+    assert_eq!(code, 0, "it was not to change anything: {out}{err}");
+    let (code, out, err) = run(
+        &project,
+        &["run", "--prompt", "x", "--model", "builtin/quickfix"],
+    )
+    .await;
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(err.contains("OPENAI_API_KEY"), "{out}{err}");
+}

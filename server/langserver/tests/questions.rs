@@ -254,3 +254,27 @@ async fn actions_and_their_edits() {
         .expect_err("it has ended");
     assert!(late.to_string().contains("has ended"), "{late}");
 }
+
+/// A buffer that is asked about by another name of its file is not read from disk, nor opened a second time.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_buffer_is_asked_about_by_every_name_of_its_file() {
+    let stand = Stand::scripted(script(
+        json!({"textDocument/hover": [[{"answer": {"contents": "said"}}]]}),
+    ));
+    stand::write(&stand.path("real.rs"), "saved");
+    std::os::unix::fs::symlink("real.rs", stand.path("link.rs")).expect("a link");
+    stand.open("real.rs", "never saved");
+    assert_eq!(stand.hover("link.rs").await, Ok(Some("said".into())));
+    let opened: Vec<Value> = stand
+        .log()
+        .into_iter()
+        .filter(|message| message["method"] == "textDocument/didOpen")
+        .map(|message| message["params"]["textDocument"].clone())
+        .collect();
+    let [one] = opened.as_slice() else {
+        panic!("{opened:?}")
+    };
+    assert_eq!(one["uri"], stand.uri("real.rs").as_str());
+    assert_eq!(one["text"], "never saved");
+}
