@@ -257,7 +257,7 @@ impl Pool {
     }
 
     async fn read(&self, uri: &DocumentUri) -> Result<Snapshot, QueryError> {
-        if let Some(snapshot) = self.open(uri) {
+        if let Some(snapshot) = self.workspace.buffers().get(uri) {
             return Ok(snapshot);
         }
         let (workspace, uri) = (self.workspace.clone(), uri.clone());
@@ -324,13 +324,11 @@ impl Pool {
     }
 
     fn newest(&self, uri: &DocumentUri) -> Option<Snapshot> {
-        self.open(uri).or_else(|| self.workspace.read(uri).ok())
-    }
-
-    /// A buffer, by whichever name of its file.
-    fn open(&self, uri: &DocumentUri) -> Option<Snapshot> {
-        let buffers = self.workspace.buffers();
-        buffers.name_of(uri).and_then(|name| buffers.get(&name))
+        // Reading finds a buffer by every name of its file; this way first, since most are asked about by their own.
+        self.workspace
+            .buffers()
+            .get(uri)
+            .or_else(|| self.workspace.read(uri).ok())
     }
 
     /// The running server whose diagnostics of a document count: of those for its language the one with the nearest root.
