@@ -269,15 +269,29 @@ async fn cancel_ends_a_run_wherever_it_is() {
 /// A model may ask for any number of calls at once; they keep nobody waiting, and a cancel ends them all.
 #[tokio::test]
 async fn thousands_of_calls_in_one_answer_hold_up_nobody() {
-    const CALLS: usize = 3_000;
-    let project = Project::with(&[("a.txt", TEXT)]);
+    const READS: usize = 3_000;
+    // Behind the reads stand calls that end by a cancel only, so that it always finds some that never began.
+    const HANGING: usize = 100;
+    const CALLS: usize = READS + HANGING;
+    let project = Project::with(&[("scripted.root", ""), ("a.txt", TEXT)]);
     let read = || json!({ "filePath": "a.txt" });
-    let reply = (1..CALLS).fold(Reply::call("read", read()), |reply, _| {
+    let hang = || json!({ "operation": "diagnostics", "filePath": "b.scripted" });
+    let reads = (1..READS).fold(Reply::call("read", read()), |reply, _| {
         reply.and_call("read", read())
     });
+    let reply = (0..HANGING).fold(reads, |reply, _| reply.and_call("lsp", hang()));
     let model = ScriptedModel::start([reply.into()]).await.pieces(100);
-    let editor = world::editor(Ways::vscode(), &project, &model).await;
+    let mut options = world::options(&model);
+    options["language_servers"] = world::language_server(&["--hang", "initialize"]);
+    let editor = Editor::start(Setup {
+        root: project.root().to_owned(),
+        options,
+        ..Setup::default()
+    })
+    .await;
     let uri = editor.open(&project.path("a.txt"));
+    let hung = tests::client::uri(&project.path("b.scripted"));
+    editor.open_text(&hung, "scripted", TEXT);
     let session = world::start(&editor, json!({ "prompt": "x" })).await;
     let count = |kind: &str| {
         let events = editor.events();
@@ -288,7 +302,7 @@ async fn thousands_of_calls_in_one_answer_hold_up_nobody() {
         .await;
     let range = editor.range(&uri, &over("one"));
     editor.code_actions(&uri, range, Asking::default()).await;
-    assert!(count("tool_result") < CALLS, "code actions came last");
+    assert!(count("tool_result") < READS, "code actions came last");
     editor
         .execute("copydesk.cancel", json!({ "session": session }))
         .await;

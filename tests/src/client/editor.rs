@@ -102,7 +102,12 @@ impl Editor {
                     Ok(Some(message)) => reading.with(|state| answers::receive(state, &message)),
                     Ok(None) => break,
                     Err(problem) => {
-                        reading.with(|state| state.problem(problem));
+                        reading.with(|state| {
+                            // Who is killed in the middle of a message can't end it.
+                            if !state.killed {
+                                state.problem(problem);
+                            }
+                        });
                         break;
                     }
                 }
@@ -197,6 +202,7 @@ impl Editor {
     /// Kills the server by SIGKILL and waits for its end.
     pub async fn kill9(mut self) {
         let mut child = self.child.take().expect("a running process");
+        self.shared.with(|state| state.killed = true);
         child.kill().await.expect("killed");
     }
 

@@ -89,6 +89,8 @@ pub struct State {
     pub registrations: BTreeMap<String, Value>,
     /// What the server did wrong.
     pub problems: Vec<String>,
+    /// Set when the test has killed the server.
+    pub killed: bool,
     /// Set when the server's output has ended.
     pub closed: bool,
     pub stderr: String,
@@ -122,6 +124,7 @@ impl State {
             events: Events::default(),
             registrations: BTreeMap::new(),
             problems: Vec::new(),
+            killed: false,
             closed: false,
             stderr: String::new(),
             next_id: 1,
