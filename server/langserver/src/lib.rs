@@ -17,8 +17,9 @@ mod transport;
 mod wire;
 
 pub use answer::{
-    Answer, CodeAction, Diagnosis, Diagnostic, FileEdit, Location, QueryError, ServerState,
-    ServerStatus, Severity,
+    Answer, Call, CodeAction, Consequences, Diagnosis, Diagnostic, FileChange, FileEdit,
+    FoundSymbol, HierarchyItem, Location, QueryError, ServerState, ServerStatus, Severity, Symbol,
+    SymbolKind,
 };
 pub use config::{ServerConfig, Servers, Start};
 pub use pool::{Limits, Pool};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use workspace::{ByteOffset, ByteRange, DocumentUri, Encoding, Replacement, Snapshot, Workspace};
 
 use crate::{
-    answer::{Answer, CodeAction, Diagnostic, FileEdit, Location, QueryError},
+    answer::{Answer, CodeAction, Diagnostic, FileChange, FileEdit, Location, QueryError},
     client::Patience,
     mirror::{Texts, difference},
     server::{About, Server, carried},
@@ -174,7 +174,7 @@ impl CodeAction {
         &self,
         workspace: &Arc<Workspace>,
         patience: &Patience,
-    ) -> Result<Vec<FileEdit>, QueryError> {
+    ) -> Result<Vec<FileChange>, QueryError> {
         let failed = |message: String| QueryError::Failed {
             name: self.server.clone(),
             message,
@@ -225,7 +225,7 @@ impl CodeAction {
         blocking(move || {
             documents
                 .into_iter()
-                .map(|one| file_edit(one, &workspace, &texts, encoding))
+                .map(|one| file_edit(one, &workspace, &texts, encoding).map(FileChange::Edit))
                 .collect::<Result<_, _>>()
         })
         .await?

@@ -206,7 +206,10 @@ async fn actions_and_their_edits() {
         let outcome = match stand.pool.resolve(action, &never()).await {
             Ok(edits) => edits
                 .iter()
-                .map(|file| {
+                .map(|change| {
+                    let langserver::FileChange::Edit(file) = change else {
+                        return format!("{change:?}");
+                    };
                     let edits: Vec<_> = file
                         .edits
                         .iter()

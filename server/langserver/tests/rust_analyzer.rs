@@ -8,7 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use langserver::{Diagnosis, Diagnostic, Limits, Location, QueryError, ServerState, catalogue};
+use langserver::{
+    Diagnosis, Diagnostic, FileChange, Limits, Location, QueryError, ServerState, catalogue,
+};
 use serde_json::json;
 use stand::{Stand, never, servers};
 use workspace::{ByteOffset, ByteRange, Edit};
@@ -78,7 +80,7 @@ async fn break_and_cure(stand: &Stand) {
         .expect("a quick fix");
     assert_eq!(fix.title, "Change it to be mutable");
     let edits = stand.pool.resolve(fix, &never()).await.expect("resolved");
-    let [edit] = &edits[..] else {
+    let [FileChange::Edit(edit)] = &edits[..] else {
         panic!("{edits:?}")
     };
     let edit = Edit::new(edit.snapshot.clone(), edit.edits.clone()).expect("an edit");

@@ -1,7 +1,9 @@
 //! The running servers: one process per server and project root, started when first needed, told of every change to
 //! the buffers, asked through here. Nothing that is not `async` ever waits for a server.
 
+mod asked;
 mod choice;
+mod consequences;
 mod ears;
 mod slot;
 
@@ -13,16 +15,13 @@ use std::{
     time::Duration,
 };
 
-use serde_json::json;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
-use workspace::{ByteOffset, ByteRange, DocumentUri, Snapshot, Workspace};
+use workspace::{DocumentUri, Snapshot, Workspace};
 
 use self::{choice::Choice, ears::Ears, slot::Slot};
 use crate::{
-    answer::{
-        Answer, CodeAction, Diagnosis, Diagnostic, FileEdit, Location, QueryError, ServerStatus,
-    },
+    answer::{Diagnosis, Diagnostic, QueryError, ServerStatus},
     client::Patience,
     config::Servers,
     queries::Question,
@@ -161,70 +160,6 @@ impl Pool {
             (Some(newest), Some(server)) => server.unchecked(&newest).to_vec(),
             _ => Vec::new(),
         }
-    }
-
-    /// Where what stands at `at` is defined.
-    pub async fn definition(
-        &self,
-        uri: &DocumentUri,
-        at: ByteOffset,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Vec<Location>>, QueryError> {
-        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
-        self.question(&server, &document, cancel)
-            .locations("textDocument/definition", at, json!({}))
-            .await
-    }
-
-    /// Where what stands at `at` is used.
-    pub async fn references(
-        &self,
-        uri: &DocumentUri,
-        at: ByteOffset,
-        include_declaration: bool,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Vec<Location>>, QueryError> {
-        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
-        let context = json!({"context": {"includeDeclaration": include_declaration}});
-        self.question(&server, &document, cancel)
-            .locations("textDocument/references", at, context)
-            .await
-    }
-
-    /// What is to be said of what stands at `at`, as Markdown.
-    pub async fn hover(
-        &self,
-        uri: &DocumentUri,
-        at: ByteOffset,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Option<String>>, QueryError> {
-        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
-        self.question(&server, &document, cancel).hover(at).await
-    }
-
-    /// What the server offers to do in `range` about these diagnostics.
-    pub async fn code_actions(
-        &self,
-        uri: &DocumentUri,
-        range: ByteRange,
-        diagnostics: &[Diagnostic],
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Vec<CodeAction>>, QueryError> {
-        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
-        self.question(&server, &document, cancel)
-            .code_actions(range, diagnostics)
-            .await
-    }
-
-    /// The edits that an action stands for. Nothing is changed.
-    pub async fn resolve(
-        &self,
-        action: &CodeAction,
-        cancel: &CancellationToken,
-    ) -> Result<Vec<FileEdit>, QueryError> {
-        action
-            .edits(&self.workspace, &Patience::of(self.limits.answer, cancel))
-            .await
     }
 
     /// Files were changed on disk, by whatever means: servers that watch files are told.

@@ -1,7 +1,7 @@
 //! Code actions: `codeActions` lists them, `applyCodeAction` makes one by our own edits, so that it
 //! reaches the editor's buffers by the same way as any other.
 
-use langserver::{Answer, CodeAction, Diagnosis, Diagnostic};
+use langserver::{Answer, CodeAction, Diagnosis, Diagnostic, FileChange};
 use workspace::{ByteOffset, ByteRange, DocumentUri, Edit};
 
 use super::{DEADLINE, Place, completeness, unanswered};
@@ -82,6 +82,11 @@ pub async fn apply(
     }
     let mut edits = Vec::new();
     for file in files {
+        let FileChange::Edit(file) = file else {
+            return Err(ToolError::Failed(format!(
+                "\"{title}\" would make, rename or delete files: nothing was changed"
+            )));
+        };
         let inside = file
             .uri
             .path()
@@ -178,6 +183,9 @@ type Texts = Vec<(DocumentUri, String)>;
 async fn makes(action: &CodeAction, cx: &Context) -> Option<Texts> {
     let files = cx.pool.resolve(action, &cx.cancel).await.ok()?;
     let texts = files.into_iter().map(|file| {
+        let FileChange::Edit(file) = file else {
+            return None;
+        };
         let edit = Edit::new(file.snapshot, file.edits).ok()?;
         Some((file.uri, edit.result().to_string()))
     });

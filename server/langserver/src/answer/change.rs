@@ -1,0 +1,97 @@
+//! What a server would change: actions that it offers, and the changes of files that they stand for.
+
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+};
+
+use serde_json::Value;
+use workspace::{DocumentUri, Replacement, Snapshot};
+
+use crate::{mirror::Texts, server::Server};
+
+/// Something that a server offers to do.
+#[derive(Clone)]
+pub struct CodeAction {
+    /// As shown to people.
+    pub title: String,
+    /// Its kind (`quickfix`).
+    pub kind: Option<String>,
+    /// Whether it is the one that the server would take.
+    pub preferred: bool,
+    /// Why it can't be applied now, if so.
+    pub disabled: Option<String>,
+    /// Which server offers it.
+    pub server: String,
+    /// The document that it was asked for.
+    pub uri: DocumentUri,
+    /// As it came.
+    pub raw: Value,
+    pub(crate) from: Weak<Server>,
+    /// What the server had when it offered it.
+    pub(crate) texts: Arc<Texts>,
+}
+
+impl fmt::Debug for CodeAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            title,
+            kind,
+            preferred,
+            disabled,
+            server,
+            ..
+        } = self;
+        write!(
+            f,
+            "CodeAction({title:?}, {kind:?}, preferred: {preferred}, disabled: {disabled:?}, {server})"
+        )
+    }
+}
+
+/// Replacements in one document.
+#[derive(Debug, Clone)]
+pub struct FileEdit {
+    /// Which document.
+    pub uri: DocumentUri,
+    /// In the coordinates of `snapshot`.
+    pub edits: Vec<Replacement>,
+    /// The text that they were made for.
+    pub snapshot: Snapshot,
+}
+
+/// One step of a change of several files, in the order in which they are to be made.
+#[derive(Debug, Clone)]
+pub enum FileChange {
+    /// Text in a document. Of one that an earlier step makes, the snapshot is empty.
+    Edit(FileEdit),
+    /// A new, empty file.
+    Create {
+        /// Which.
+        uri: DocumentUri,
+        /// Whether one that is there is emptied.
+        overwrite: bool,
+        /// Whether one that is there is left as it is. `overwrite` counts more.
+        ignore_if_exists: bool,
+    },
+    /// Another name for a file or a folder.
+    Rename {
+        /// The old name.
+        from: DocumentUri,
+        /// The new one.
+        to: DocumentUri,
+        /// Whether what is there under the new name is replaced.
+        overwrite: bool,
+        /// Whether nothing is done if something is there under the new name. `overwrite` counts more.
+        ignore_if_exists: bool,
+    },
+    /// Away with a file or a folder.
+    Delete {
+        /// Which.
+        uri: DocumentUri,
+        /// Whether a folder may have something in it.
+        recursive: bool,
+        /// Whether it is well if there is none.
+        ignore_if_absent: bool,
+    },
+}

@@ -1,0 +1,102 @@
+//! What the rooms above get: small types with byte ranges and snapshots, none of LSP's. They only hold.
+
+mod change;
+mod diagnosis;
+mod status;
+mod symbol;
+
+use workspace::{ByteRange, Snapshot};
+
+pub use self::{
+    change::{CodeAction, FileChange, FileEdit},
+    diagnosis::{Consequences, Diagnosis, Diagnostic, Severity},
+    status::{ServerState, ServerStatus},
+    symbol::{Call, FoundSymbol, HierarchyItem, Symbol, SymbolKind},
+};
+
+/// An answer, and how far it can be trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer<T> {
+    /// What was asked for.
+    pub value: T,
+    /// `false`: the server was still indexing, so there may be more.
+    pub complete: bool,
+    /// Which server said it.
+    pub server: String,
+    /// How many results lie in documents that can't be read here or are not to be shown.
+    pub left_out: usize,
+}
+
+/// A place in a document.
+#[derive(Debug, Clone)]
+pub struct Location {
+    /// The text that the range is in.
+    pub snapshot: Snapshot,
+    /// Where in it.
+    pub range: ByteRange,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// No server is configured for the language.
+    #[error("no language server is known for {language}")]
+    NoServer {
+        /// The language id.
+        language: String,
+    },
+    /// There is one, but not on this machine.
+    #[error("{name} is not installed ({command} was not found){}", .install.as_ref().map(|install| format!("; install it with: {install}")).unwrap_or_default())]
+    NotInstalled {
+        /// The server.
+        name: String,
+        /// What was looked for.
+        command: String,
+        /// What installs it.
+        install: Option<String>,
+    },
+    /// It has not introduced itself yet.
+    #[error("{name} is still starting; ask again later")]
+    NotReady {
+        /// The server.
+        name: String,
+    },
+    /// It ended while it was asked, or at every attempt to start it.
+    #[error("{name} died: {detail}")]
+    Died {
+        /// The server.
+        name: String,
+        /// How, and the last that it said.
+        detail: String,
+    },
+    /// It can't do this.
+    #[error("{name} does not support {method}")]
+    NotSupported {
+        /// The server.
+        name: String,
+        /// LSP's name for it.
+        method: String,
+    },
+    /// It did not answer in time.
+    #[error("{name} did not answer {method} in time")]
+    TimedOut {
+        /// The server.
+        name: String,
+        /// LSP's name for what was asked.
+        method: String,
+    },
+    /// Nobody wants the answer any more.
+    #[error("cancelled")]
+    Cancelled,
+    /// The document to be asked about can't be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// It answered with an error, or with something that can't be used.
+    #[error("{name} failed: {message}")]
+    Failed {
+        /// The server.
+        name: String,
+        /// Its own words.
+        message: String,
+    },
+}
