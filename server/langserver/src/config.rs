@@ -15,6 +15,9 @@ pub struct ServerConfig {
     /// The program and its arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Other programs with their arguments that do as well: the first that is found is used, `command` before all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Vec<String>>,
     /// LSP language ids of the documents that it serves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub languages: Vec<String>,
@@ -30,6 +33,9 @@ pub struct ServerConfig {
     /// Added to its environment.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// How it tells that its answers are whole; unset: when it is initialized.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready: Option<Ready>,
     /// When it is started; unset: at first use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Start>,
@@ -49,7 +55,30 @@ pub enum Start {
     Open,
 }
 
+/// How a server tells that its answers are whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ready {
+    /// It knows everything as soon as it is initialized.
+    #[default]
+    Initialized,
+    /// A work-done progress has ended, or none began for a while after it got its first document.
+    Progress,
+    /// `experimental/serverStatus` says quiescent.
+    Status,
+    /// It gives no signal: what it answers about more than one file counts once it has answered the same twice.
+    Settled,
+}
+
 impl ServerConfig {
+    /// What may be run, the preferred first.
+    pub fn commands(&self) -> impl Iterator<Item = &[String]> {
+        std::iter::once(&self.command)
+            .chain(&self.alternatives)
+            .map(Vec::as_slice)
+            .filter(|command| !command.is_empty())
+    }
+
     /// Whether it may be used at all.
     pub fn is_enabled(&self) -> bool {
         self.enabled.unwrap_or(true)
@@ -58,6 +87,10 @@ impl ServerConfig {
     /// `self` with what `over` says in its place; tables merge by key.
     #[must_use]
     pub fn merged_with(mut self, over: &Self) -> Self {
+        // Whoever names a command means that one and no other.
+        if !over.command.is_empty() || !over.alternatives.is_empty() {
+            self.alternatives.clone_from(&over.alternatives);
+        }
         for (mine, other) in [
             (&mut self.command, &over.command),
             (&mut self.languages, &over.languages),
@@ -73,6 +106,7 @@ impl ServerConfig {
             &over.initialization_options,
         );
         self.env.extend(over.env.clone());
+        self.ready = over.ready.or(self.ready);
         self.start = over.start.or(self.start);
         self.enabled = over.enabled.or(self.enabled);
         self
@@ -142,7 +176,7 @@ mod tests {
     #[test]
     fn a_user_s_table_goes_over_the_catalogue_s() {
         let under: ServerConfig = serde_json::from_value(json!({
-            "command": ["a"], "languages": ["x"], "settings": {"s": {"one": 1, "two": 2}}, "env": {"A": "1", "B": "1"}
+            "command": ["a"], "alternatives": [["a2"]], "ready": "progress", "languages": ["x"], "settings": {"s": {"one": 1, "two": 2}}, "env": {"A": "1", "B": "1"}
         }))
         .expect("a config");
         let over: ServerConfig = serde_json::from_value(json!({
@@ -152,9 +186,10 @@ mod tests {
         let merged = serde_json::to_value(under.clone().merged_with(&over)).expect("JSON");
         let expected = json!({
             "command": ["b", "c"], "languages": ["x"], "settings": {"s": {"one": 1, "two": 3}, "t": []},
-            "env": {"A": "1", "B": "2"}, "start": "open", "enabled": false
+            "ready": "progress", "env": {"A": "1", "B": "2"}, "start": "open", "enabled": false
         });
         assert_eq!(merged, expected);
         assert_eq!(under.clone().merged_with(&ServerConfig::default()), under);
+        assert_eq!(under.commands().collect::<Vec<_>>(), [["a"], ["a2"]]);
     }
 }

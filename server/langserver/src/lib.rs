@@ -21,5 +21,5 @@ pub use answer::{
     FoundSymbol, HierarchyItem, Location, QueryError, ServerState, ServerStatus, Severity, Symbol,
     SymbolKind,
 };
-pub use config::{ServerConfig, Servers, Start};
+pub use config::{Ready, ServerConfig, Servers, Start};
 pub use pool::{Limits, Pool};

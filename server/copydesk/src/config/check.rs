@@ -17,8 +17,9 @@ fn shape() -> Value {
             } } },
         } },
         "language_servers": { "*": {
-            "command": null, "languages": null, "root_markers": null, "settings": null,
-            "initialization_options": null, "env": null, "start": null, "enabled": null,
+            "command": null, "alternatives": null, "languages": null, "root_markers": null,
+            "settings": null, "initialization_options": null, "env": null, "ready": null,
+            "start": null, "enabled": null,
         } },
         "agent": { "max_steps": null, "instructions": null, "tools": null },
     })

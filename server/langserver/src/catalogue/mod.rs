@@ -9,20 +9,8 @@ use std::{
 
 use serde::Deserialize;
 
+pub use crate::config::Ready;
 use crate::config::{ServerConfig, Servers};
-
-/// How a server tells that its answers are whole.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ready {
-    /// Not at all: it counts as ready when it is initialized.
-    #[default]
-    Initialized,
-    /// A work-done progress has ended, or none began.
-    Progress,
-    /// `experimental/serverStatus` says quiescent.
-    Status,
-}
 
 /// What is known of a server beyond its configuration.
 #[derive(Debug, Default, Deserialize)]
@@ -30,7 +18,6 @@ pub enum Ready {
 pub(crate) struct Traits {
     pub install: Option<String>,
     pub options_section: Option<String>,
-    pub ready: Ready,
     pub missing_when: Vec<String>,
     pub on_save_sources: Vec<String>,
     pub check_progress: Option<String>,
@@ -78,7 +65,6 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
 static UNKNOWN: Traits = Traits {
     install: None,
     options_section: None,
-    ready: Ready::Initialized,
     missing_when: Vec::new(),
     on_save_sources: Vec::new(),
     check_progress: None,

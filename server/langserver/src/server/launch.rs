@@ -123,6 +123,7 @@ impl Server {
             stale: Notify::new(),
             death: OnceLock::new(),
             ending: AtomicBool::new(false),
+            settled: AtomicBool::new(false),
         });
         let listening = tokio::spawn(async move { stderr.fill(errors).await });
         tokio::spawn(live(server.clone(), child, output, listening));

@@ -27,9 +27,9 @@ pub(crate) use self::{ask::About, convert::carried, diagnostics::Freshness, laun
 use self::{peer::Desk, store::Store};
 use crate::{
     answer::{QueryError, ServerState},
-    catalogue::{Ready, Traits},
+    catalogue::Traits,
     client::{Client, Patience, RequestError},
-    config::ServerConfig,
+    config::{Ready, ServerConfig},
     mirror::Mirror,
     process::Tree,
     transport::Ring,
@@ -67,6 +67,7 @@ pub(crate) struct Server {
     stale: Notify,
     death: OnceLock<String>,
     ending: AtomicBool,
+    settled: AtomicBool,
 }
 
 /// What is known once the server has introduced itself.
@@ -75,6 +76,7 @@ struct Introduced {
     mirror: Mirror,
 }
 
+#[allow(dead_code)] // has_settled and its kin: the questions ask by them
 impl Server {
     pub fn name(&self) -> &str {
         &self.name
@@ -110,7 +112,7 @@ impl Server {
         let Some(mirror) = self.mirror() else { return };
         mirror.told(Some(document), |_| ());
         let is_first = !std::mem::replace(&mut self.desk().is_shown, true);
-        if is_first && self.traits.ready == Ready::Progress {
+        if is_first && self.readiness() == Ready::Progress {
             let server = Arc::downgrade(self);
             tokio::spawn(async move {
                 tokio::time::sleep(UNTIL_IT_BEGINS).await;
@@ -120,6 +122,26 @@ impl Server {
                 }
             });
         }
+    }
+
+    fn readiness(&self) -> Ready {
+        self.config.ready.unwrap_or_default()
+    }
+
+    /// Whether its phase tells nothing of how whole its answers are: only they themselves do.
+    pub fn is_settled_by_answers(&self) -> bool {
+        self.readiness() == Ready::Settled
+    }
+
+    /// Whether its answers about more than one file are whole as far as they themselves can tell. Always, for a server
+    /// that tells it otherwise.
+    pub fn has_settled(&self) -> bool {
+        !self.is_settled_by_answers() || self.settled.load(Ordering::Acquire)
+    }
+
+    /// It has answered the same twice: from here on it is believed.
+    pub fn set_settled(&self) {
+        self.settled.store(true, Ordering::Release);
     }
 
     /// Waits until its answers are whole: `Ok(false)` if they are not yet when the time is up.
@@ -268,8 +290,9 @@ impl Server {
     fn settle(&self) {
         let whole = {
             let desk = self.desk();
-            match self.traits.ready {
-                Ready::Initialized => true,
+            match self.readiness() {
+                // Without a signal there is nothing to wait for: see `has_settled`.
+                Ready::Initialized | Ready::Settled => true,
                 Ready::Progress => {
                     desk.progress.is_empty() && (desk.has_progressed || desk.has_waited)
                 }
