@@ -20,6 +20,11 @@ pub fn target() -> PathBuf {
         .map_or_else(|| root().join("target"), |set| root().join(set))
 }
 
+/// Where what is installed for tests is.
+pub fn tools() -> PathBuf {
+    target().join("tools")
+}
+
 /// A binary of ours in the folder of a profile.
 pub fn built(profile: &str, name: &str) -> PathBuf {
     target()
