@@ -17,6 +17,10 @@ pub(crate) struct Client {
     pub(crate) encoding: Encoding,
     /// How it takes edits.
     pub(crate) edits: Edits,
+    /// It renames files, with what it has open of them, if an edit says so.
+    pub(crate) renames: bool,
+    /// It deletes files in the same way.
+    pub(crate) deletes: bool,
     /// It shows work-done progress that a server began.
     pub(crate) progress: bool,
     /// It knows code actions; if not, it gets commands.
@@ -51,7 +55,15 @@ impl Client {
             (true, false) => Edits::Plain,
             (true, true) => Edits::Versioned,
         };
+        let operations = &workspace["workspaceEdit"]["resourceOperations"];
+        let knows = |operation: &str| {
+            let listed = operations.as_array();
+            edits == Edits::Versioned
+                && listed.is_some_and(|all| all.iter().any(|one| one == operation))
+        };
         Self {
+            renames: knows("rename"),
+            deletes: knows("delete"),
             name,
             encoding: encoding(&capabilities["general"]["positionEncodings"]),
             edits,
@@ -131,7 +143,29 @@ mod tests {
                 (Edits::Unsupported, Encoding::Utf16, None)
             );
             assert!(!client.progress && !client.action_literals && !client.events);
+            assert!(!client.renames && !client.deletes);
         }
+    }
+
+    #[test]
+    fn what_is_done_to_files() {
+        let read = |edit: Value| {
+            let capabilities = json!({"workspace": {"applyEdit": true, "workspaceEdit": edit}});
+            let client = Client::read(&Value::Null, &capabilities, &Value::Null);
+            (client.renames, client.deletes)
+        };
+        let all = json!(["create", "rename", "delete"]);
+        assert_eq!(
+            read(json!({"documentChanges": true, "resourceOperations": all})),
+            (true, true)
+        );
+        assert_eq!(
+            read(json!({"documentChanges": true, "resourceOperations": ["rename"]})),
+            (true, false)
+        );
+        // There is no other way to say it than in `documentChanges`.
+        assert_eq!(read(json!({"resourceOperations": all})), (false, false));
+        assert_eq!(read(json!({"documentChanges": true})), (false, false));
     }
 
     #[test]

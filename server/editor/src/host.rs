@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tower_lsp::lsp_types::{MessageType, ShowMessageParams, notification::ShowMessage};
-use workspace::{Edit, Encoding, Host, HostError, Reply};
+use workspace::{Edit, Encoding, FileOperation, Host, HostError, Reply};
 
 use crate::capabilities::{Client, Edits};
 use crate::transport::{Outgoing, RequestError};
@@ -30,6 +30,22 @@ impl EditorHost {
             outgoing,
             client,
             told: AtomicBool::new(false),
+        }
+    }
+
+    async fn ask(&self, edit: Value, label: &str) -> Result<Reply, HostError> {
+        let params = json!({ "label": label, "edit": edit });
+        match self.outgoing.request("workspace/applyEdit", params).await {
+            Ok(answer) => Ok(reply(&answer)),
+            Err(RequestError::Refused {
+                code: METHOD_NOT_FOUND,
+                ..
+            }) => Err(self.unsupported()),
+            // Some clients refuse an edit of an older version by an error.
+            Err(RequestError::Refused { message, .. }) => Ok(Reply::Refused {
+                reason: Some(message),
+            }),
+            Err(RequestError::Gone) => Err(HostError::Closed),
         }
     }
 
@@ -56,20 +72,36 @@ impl Host for EditorHost {
             return Err(self.unsupported());
         }
         let edit = workspace_edit(edit, self.client.edits, self.client.encoding);
-        let params = json!({ "label": label, "edit": edit });
-        match self.outgoing.request("workspace/applyEdit", params).await {
-            Ok(answer) => Ok(reply(&answer)),
-            Err(RequestError::Refused {
-                code: METHOD_NOT_FOUND,
-                ..
-            }) => Err(self.unsupported()),
-            // Some clients refuse an edit of an older version by an error.
-            Err(RequestError::Refused { message, .. }) => Ok(Reply::Refused {
-                reason: Some(message),
-            }),
-            Err(RequestError::Gone) => Err(HostError::Closed),
+        self.ask(edit, label).await
+    }
+
+    fn can(&self, operation: &FileOperation) -> bool {
+        match operation {
+            FileOperation::Rename { .. } => self.client.renames,
+            FileOperation::Delete { .. } => self.client.deletes,
         }
     }
+
+    async fn operate(&self, operation: &FileOperation, label: &str) -> Result<Reply, HostError> {
+        if !self.can(operation) {
+            return Err(HostError::Unsupported);
+        }
+        self.ask(file_operation(operation), label).await
+    }
+}
+
+fn file_operation(operation: &FileOperation) -> Value {
+    let operation = match operation {
+        FileOperation::Rename { from, to } => json!({
+            "kind": "rename", "oldUri": from.as_str(), "newUri": to.as_str(),
+            "options": { "overwrite": false, "ignoreIfExists": false },
+        }),
+        FileOperation::Delete { uri } => json!({
+            "kind": "delete", "uri": uri.as_str(),
+            "options": { "recursive": false, "ignoreIfNotExists": false },
+        }),
+    };
+    json!({ "documentChanges": [operation] })
 }
 
 /// Only a plain `applied: false` is a refusal. Whatever else a client answers is left to the text
@@ -204,6 +236,45 @@ mod tests {
         }
         client.outgoing.close().await;
         assert_eq!(host.apply(&edit(), "Fix").await, Err(HostError::Closed));
+    }
+
+    #[tokio::test]
+    async fn files_are_renamed_and_deleted_by_clients_that_say_so() {
+        let mut client = FakeClient::new();
+        let uri = |name: &str| DocumentUri::parse(&format!("file:///{name}")).expect("a uri");
+        let rename = FileOperation::Rename {
+            from: uri("a%20b"),
+            to: uri("c"),
+        };
+        let delete = FileOperation::Delete { uri: uri("a") };
+        let edits = json!({"documentChanges": true, "resourceOperations": ["rename"]});
+        let host = host(
+            &client,
+            &json!({"workspace": {"applyEdit": true, "workspaceEdit": edits}}),
+        );
+        assert!(host.can(&rename) && !host.can(&delete));
+        let refused = host.operate(&delete, "Fix").await;
+        assert_eq!(refused, Err(HostError::Unsupported));
+        let play = async {
+            let request = client.receive().await;
+            assert_eq!(
+                request["params"],
+                json!({"label": "Fix", "edit": {"documentChanges": [{
+                    "kind": "rename", "oldUri": "file:///a%20b", "newUri": "file:///c",
+                    "options": {"overwrite": false, "ignoreIfExists": false},
+                }]}})
+            );
+            client.answer(&request["id"], Ok(json!({"applied": true})));
+        };
+        let answer = tokio::join!(host.operate(&rename, "Fix"), play).0;
+        assert_eq!(answer, Ok(Reply::Applied));
+        assert_eq!(
+            file_operation(&delete),
+            json!({"documentChanges": [{
+                "kind": "delete", "uri": "file:///a",
+                "options": {"recursive": false, "ignoreIfNotExists": false},
+            }]})
+        );
     }
 
     #[tokio::test]

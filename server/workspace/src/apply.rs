@@ -3,6 +3,7 @@
 
 mod into_buffer;
 mod onto_disk;
+mod together;
 mod turns;
 
 use std::{path::PathBuf, sync::Arc};
@@ -15,6 +16,7 @@ use crate::{
     Workspace, WriteError, disk,
 };
 
+pub use together::{Step, StepError, Together, TogetherError};
 pub(crate) use turns::Turns;
 
 /// One stretch that an edit changed.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::Edit;
+use crate::{DocumentUri, Edit};
 
 /// Who holds the open buffers.
 #[async_trait]
@@ -12,6 +12,35 @@ pub trait Host: Send + Sync {
     /// The edit is against the newest snapshot that we know. An answer proves nothing: the caller
     /// compares the texts that come back.
     async fn apply(&self, edit: &Edit, label: &str) -> Result<Reply, HostError>;
+
+    /// Whether the holder would do this to a file that it has open. Most can't.
+    fn can(&self, operation: &FileOperation) -> bool {
+        let _ = operation;
+        false
+    }
+
+    /// Has the holder do something to a file that it has open, on disk and in its buffers. Again an answer proves nothing.
+    async fn operate(&self, operation: &FileOperation, label: &str) -> Result<Reply, HostError> {
+        let _ = (operation, label);
+        Err(HostError::Unsupported)
+    }
+}
+
+/// What is done to a whole file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileOperation {
+    /// Another name, under which there is nothing yet.
+    Rename {
+        /// The old one.
+        from: DocumentUri,
+        /// The new one.
+        to: DocumentUri,
+    },
+    /// Away with it.
+    Delete {
+        /// Which.
+        uri: DocumentUri,
+    },
 }
 
 /// What the holder said.

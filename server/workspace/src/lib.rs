@@ -17,11 +17,11 @@ mod text;
 mod uri;
 mod workspace;
 
-pub use apply::{Applied, ApplyError, Hunk};
+pub use apply::{Applied, ApplyError, Hunk, Step, StepError, Together, TogetherError};
 pub use buffers::{Buffers, ChangeError, ContentChange, Listener};
 pub use disk::{ReadError, WriteError, read_file};
 pub use edit::{Conflict, Edit, EditError, Replacement};
-pub use host::{Host, HostError, Reply};
+pub use host::{FileOperation, Host, HostError, Reply};
 pub use position::{ByteOffset, ByteRange, Encoding, Position, Range};
 pub use search::{
     Case, GlobFound, GlobMatch, GlobQuery, GrepFound, GrepMatch, GrepQuery, LIMIT, LIST_LIMIT,

@@ -109,7 +109,7 @@ fn on_disk(uri: DocumentUri, text: Text, form: DiskForm) -> Snapshot {
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match spawn_blocking(work).await {
         Ok(result) => result,
         Err(error) => match error.try_into_panic() {

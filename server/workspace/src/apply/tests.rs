@@ -5,4 +5,5 @@ mod disk;
 mod editor;
 mod editors;
 mod limits;
+mod together;
 mod turns;

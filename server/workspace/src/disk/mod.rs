@@ -15,4 +15,4 @@ pub use nearest::nearest;
 pub(crate) use read::{BINARY_PROBE, open, open_without_waiting};
 pub use read::{ReadError, read, read_file};
 pub(crate) use same::{Linked, is_unsaved};
-pub use write::{Expected, WriteError, write};
+pub use write::{Expected, WriteError, check_writable, write};

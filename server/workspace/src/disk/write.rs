@@ -149,6 +149,27 @@ pub fn write(
     })
 }
 
+/// Whether a file that is there could be written now. The disk may still say no when it is.
+pub fn check_writable(path: &Path) -> Result<(), WriteError> {
+    let target = behind_links(path)?;
+    let there = fs::metadata(&target).map_err(|error| failure(path, error))?;
+    if there.is_dir() {
+        return Err(failure(path, io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    if let Some(kind) = special_kind(&there) {
+        return Err(WriteError::Special {
+            path: path.to_owned(),
+            kind,
+        });
+    }
+    if !may_write(&target, &there) {
+        return Err(WriteError::ReadOnly {
+            path: path.to_owned(),
+        });
+    }
+    Ok(())
+}
+
 /// What a file is to hold, or held.
 #[derive(Clone, Copy)]
 struct Content<'a> {
