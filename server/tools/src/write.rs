@@ -54,7 +54,11 @@ pub async fn create(uri: &DocumentUri, content: &str, cx: &Context) -> Result<Ou
         .create(uri, content, &cx.label, &cx.cancel)
         .await
         .map_err(|error| ToolError::Failed(error.to_string()))?;
-    edit::told(&applied, cx);
+    // Of one that an editor holds they hear when it is there: when it is saved.
+    if !applied.after.is_buffer() {
+        cx.pool
+            .files_created(std::slice::from_ref(&applied.after.uri));
+    }
     let lines = match content.lines().count() {
         1 => "1 line".to_owned(),
         many => format!("{many} lines"),

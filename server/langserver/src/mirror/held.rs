@@ -112,6 +112,11 @@ impl Wire {
             .collect()
     }
 
+    /// The documents that it has though no editor holds them.
+    pub fn borrowed(&self) -> impl Iterator<Item = &DocumentUri> {
+        self.borrowed.iter()
+    }
+
     /// How often it was told of a save so far.
     pub fn saves(&self) -> u64 {
         self.saves

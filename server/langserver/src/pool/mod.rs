@@ -5,7 +5,9 @@ mod asked;
 mod choice;
 mod consequences;
 mod ears;
+mod files;
 mod slot;
+mod watch;
 
 use std::{
     sync::{
@@ -19,7 +21,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use workspace::{DocumentUri, Snapshot, Workspace};
 
-use self::{choice::Choice, ears::Ears, slot::Slot};
+use self::{choice::Choice, ears::Ears, slot::Slot, watch::Watch};
 use crate::{
     answer::{Diagnosis, Diagnostic, QueryError, ServerStatus},
     client::Patience,
@@ -60,6 +62,7 @@ pub struct Pool {
     slots: Mutex<Vec<Arc<Slot>>>,
     /// Those that are told of changes.
     live: RwLock<Vec<Arc<Server>>>,
+    watch: Watch,
     closed: AtomicBool,
 }
 
@@ -80,6 +83,7 @@ impl Pool {
             runtime: Handle::try_current().ok(),
             slots: Mutex::default(),
             live: RwLock::default(),
+            watch: Watch::default(),
             closed: AtomicBool::new(false),
         });
         workspace.buffers().listen(Arc::new(Ears(pool.me.clone())));
@@ -162,16 +166,10 @@ impl Pool {
         }
     }
 
-    /// Files were changed on disk, by whatever means: servers that watch files are told.
-    pub fn disk_changed(&self, uris: &[DocumentUri]) {
-        for server in self.live() {
-            server.disk_changed(uris);
-        }
-    }
-
     /// Ends every server and its processes, within a second. Nothing is started any more.
     pub async fn shutdown(&self) {
         self.closed.store(true, Ordering::Release);
+        self.watch.end();
         let slots = std::mem::take(&mut *self.slots());
         futures::future::join_all(slots.iter().map(|slot| slot.shutdown())).await;
         self.live

@@ -10,11 +10,11 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::watch, task::AbortHandle, time::Instant};
+use tokio::{sync::watch as states, task::AbortHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 use workspace::Snapshot;
 
-use super::Pool;
+use super::{Pool, watch};
 use crate::{
     answer::{QueryError, ServerState, ServerStatus},
     client::{Patience, RequestError},
@@ -30,7 +30,7 @@ pub(super) struct Slot {
     name: String,
     config: ServerConfig,
     root: PathBuf,
-    state: watch::Sender<State>,
+    state: states::Sender<State>,
     failures: Mutex<Vec<Instant>>,
     starting: Mutex<Option<AbortHandle>>,
     starts: AtomicU64,
@@ -60,7 +60,7 @@ impl Slot {
             name: name.to_owned(),
             config,
             root,
-            state: watch::Sender::new(State::Idle),
+            state: states::Sender::new(State::Idle),
             failures: Mutex::default(),
             starting: Mutex::default(),
             starts: AtomicU64::new(0),
@@ -320,6 +320,8 @@ impl Pool {
         }
         mirror.told(None, |_| ());
         server.refresh();
+        let (server, pool) = (server.clone(), self.me.clone());
+        tokio::spawn(async move { watch::follow(&server, pool).await });
     }
 }
 

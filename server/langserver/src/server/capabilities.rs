@@ -152,6 +152,9 @@ fn ours() -> Value {
     // What the types of LSP 3.17 do not know, or know only behind a feature.
     value["textDocument"]["diagnostic"] =
         json!({"dynamicRegistration": true, "relatedDocumentSupport": true});
+    value["workspace"]["fileOperations"] = json!({
+        "dynamicRegistration": true, "didCreate": true, "didRename": true, "didDelete": true
+    });
     value["workspace"]["diagnostics"] = json!({"refreshSupport": true});
     value
 }

@@ -120,6 +120,7 @@ impl Server {
             introduced: OnceLock::new(),
             desk: Mutex::new(Desk::default()),
             store: Store::default(),
+            watching: watch::Sender::new(Arc::from([])),
             stale: Notify::new(),
             death: OnceLock::new(),
             ending: AtomicBool::new(false),

@@ -5,8 +5,10 @@ mod ask;
 mod capabilities;
 mod convert;
 mod diagnostics;
+mod files;
 mod launch;
 mod peer;
+mod registrations;
 mod store;
 
 use std::{
@@ -18,12 +20,19 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
-use workspace::{DocumentUri, Encoding, Snapshot};
+use workspace::{Encoding, Snapshot};
 
-pub(crate) use self::{ask::About, convert::carried, diagnostics::Freshness, launch::find_program};
+pub(crate) use self::{
+    ask::About,
+    convert::carried,
+    diagnostics::Freshness,
+    files::{DiskChange, FileOperation},
+    launch::find_program,
+    registrations::{Change, Pattern},
+};
 use self::{peer::Desk, store::Store};
 use crate::{
     answer::{QueryError, ServerState},
@@ -63,6 +72,8 @@ pub(crate) struct Server {
     introduced: OnceLock<Introduced>,
     desk: Mutex<Desk>,
     store: Store,
+    /// The files that it wants to hear of.
+    watching: watch::Sender<Arc<[Pattern]>>,
     /// Rung when diagnostics that are asked for in the background may have changed.
     stale: Notify,
     death: OnceLock<String>,
@@ -190,7 +201,7 @@ impl Server {
             .introduced
             .get()
             .is_some_and(|introduced| capabilities::announces(&introduced.capabilities, method));
-        announced || self.desk().has_registered(method, document)
+        announced || self.desk().registrations.has(method, document)
     }
 
     /// The sources of diagnostics that follow saves and have not looked at this text: it was not saved, or the check of it
@@ -217,28 +228,6 @@ impl Server {
             || desk
                 .check_ended
                 .is_some_and(|ended| ended.elapsed() < CHECK_SETTLES)
-    }
-
-    /// Files changed on disk, whoever did it: a server that asked to hear of files does.
-    pub fn disk_changed(&self, uris: &[DocumentUri]) {
-        if !self
-            .desk()
-            .has_registered("workspace/didChangeWatchedFiles", None)
-        {
-            return;
-        }
-        let kind = |uri: &DocumentUri| match uri.path() {
-            Some(path) if !path.exists() => 3,
-            _ => 2,
-        };
-        let changes: Vec<Value> = uris
-            .iter()
-            .map(|uri| json!({"uri": uri.as_str(), "type": kind(uri)}))
-            .collect();
-        self.client.notify(
-            "workspace/didChangeWatchedFiles",
-            Some(json!({"changes": changes})),
-        );
     }
 
     /// Asks it to end, and ends what is left of it: within a second, whatever it does.

@@ -3,21 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 use tokio::time::Instant;
-use workspace::Snapshot;
 
-use super::{Server, capabilities};
-use crate::{
-    client::{Peer, RpcError, codes},
-    mirror::language,
+use super::{
+    Server, capabilities,
+    registrations::{Registrations, list},
 };
+use crate::client::{Peer, RpcError, codes};
 
 /// What a server has left with us.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
-    registrations: BTreeMap<String, Registration>,
+    pub registrations: Registrations,
     /// Work-done progress under way: token and title.
     pub progress: BTreeMap<String, String>,
     /// Of those, the checks that follow a save; and how many saves the server had heard of when the last one began.
@@ -34,72 +32,6 @@ pub(super) struct Desk {
     pub refused_edit: Option<Value>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Registration {
-    id: String,
-    method: String,
-    #[serde(default)]
-    register_options: Value,
-}
-
-impl Desk {
-    /// Whether a method was registered, for this document where one is named.
-    pub fn has_registered(&self, method: &str, document: Option<&Snapshot>) -> bool {
-        self.registrations
-            .values()
-            .any(|registration| registration.method == method && registration.covers(document))
-    }
-
-    fn register(&mut self, params: &Value) {
-        for registration in list(params, &["registrations"]) {
-            match Registration::deserialize(registration) {
-                Ok(registration) => {
-                    self.registrations
-                        .insert(registration.id.clone(), registration);
-                }
-                Err(error) => tracing::debug!(%error, %registration, "a registration that is none"),
-            }
-        }
-    }
-
-    fn unregister(&mut self, params: &Value) {
-        // The misspelt name is LSP's own.
-        for id in list(params, &["unregisterations", "unregistrations"])
-            .iter()
-            .filter_map(|one| one["id"].as_str())
-        {
-            self.registrations.remove(id);
-        }
-    }
-}
-
-impl Registration {
-    /// A filter by pattern counts as matching: asking once too often does no harm.
-    fn covers(&self, document: Option<&Snapshot>) -> bool {
-        let (Some(document), Some(filters)) = (
-            document,
-            self.register_options["documentSelector"].as_array(),
-        ) else {
-            return true;
-        };
-        let language = language(document);
-        let scheme = document.uri.as_str().split(':').next().unwrap_or_default();
-        let allows = |filter: &Value, key: &str, value: &str| {
-            filter[key].as_str().is_none_or(|wanted| wanted == value)
-        };
-        filters
-            .iter()
-            .any(|filter| allows(filter, "language", language) && allows(filter, "scheme", scheme))
-    }
-}
-
-fn list<'a>(params: &'a Value, keys: &[&str]) -> &'a [Value] {
-    keys.iter()
-        .find_map(|key| params[*key].as_array())
-        .map_or(&[], Vec::as_slice)
-}
-
 impl Peer for Server {
     fn asked(&self, method: &str, params: &RawValue) -> Result<Value, RpcError> {
         let params: Value = serde_json::from_str(params.get()).unwrap_or_default();
@@ -112,13 +44,19 @@ impl Peer for Server {
                 })
                 .collect(),
             "client/registerCapability" => {
-                self.desk().register(&params);
+                let files = self.desk().registrations.register(&params, &self.root);
                 self.registered(&params);
+                if files {
+                    self.watch_anew();
+                }
                 Value::Null
             }
             "client/unregisterCapability" => {
-                self.desk().unregister(&params);
+                let files = self.desk().registrations.unregister(&params);
                 self.store.ring();
+                if files {
+                    self.watch_anew();
+                }
                 Value::Null
             }
             "workspace/workspaceFolders" => capabilities::workspace_folders(&self.root),

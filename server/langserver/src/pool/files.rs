@@ -1,0 +1,140 @@
+//! Files on disk that were changed, made, renamed or deleted by ourselves: the servers hear of it at once.
+
+use std::{ffi::OsStr, path::PathBuf};
+
+use workspace::DocumentUri;
+
+use super::{Pool, watch::real};
+use crate::server::{Change, DiskChange, FileOperation};
+
+impl Pool {
+    /// Files were changed on disk: servers that watch them are told.
+    pub fn disk_changed(&self, uris: &[DocumentUri]) {
+        let change = |uri: &DocumentUri| match uri.path() {
+            Some(path) if !path.exists() => Change::Deleted,
+            _ => Change::Changed,
+        };
+        self.changed(uris.iter().map(|uri| (uri, change(uri))));
+    }
+
+    /// Files (or folders) were made by us.
+    pub fn files_created(&self, uris: &[DocumentUri]) {
+        let files: Vec<_> = uris
+            .iter()
+            .map(|uri| (uri.clone(), is_folder(uri)))
+            .collect();
+        for server in self.live() {
+            server.operated(FileOperation::Created(&files));
+        }
+        self.changed(uris.iter().map(|uri| (uri, Change::Created)));
+    }
+
+    /// Files (or folders) have other names now: from, to.
+    pub fn files_renamed(&self, pairs: &[(DocumentUri, DocumentUri)]) {
+        let files: Vec<_> = pairs
+            .iter()
+            .map(|(from, to)| (from.clone(), to.clone(), is_folder(to)))
+            .collect();
+        for server in self.live() {
+            // What it holds under the old name it is to hold under the new one.
+            let moved = server.mirror().map_or_else(Vec::new, |mirror| {
+                mirror.told(None, |wire| {
+                    let moved: Vec<_> = wire
+                        .borrowed()
+                        .filter_map(|uri| Some((uri.clone(), renamed(uri, pairs)?)))
+                        .collect();
+                    for (old, _) in &moved {
+                        wire.close(old);
+                    }
+                    moved
+                })
+            });
+            server.operated(FileOperation::Renamed(&files));
+            for (_, new) in moved {
+                if let (Some(mirror), Ok(snapshot)) = (server.mirror(), self.workspace.read(&new)) {
+                    mirror.told(Some(&snapshot), |_| ());
+                }
+            }
+        }
+        self.changed(
+            pairs
+                .iter()
+                .flat_map(|(from, to)| [(from, Change::Deleted), (to, Change::Created)]),
+        );
+    }
+
+    /// Files (or folders) were deleted by us.
+    pub fn files_deleted(&self, uris: &[DocumentUri]) {
+        // Nobody can tell any more what they were.
+        let files: Vec<_> = uris.iter().map(|uri| (uri.clone(), None)).collect();
+        for server in self.live() {
+            if let Some(mirror) = server.mirror() {
+                mirror.told(None, |wire| {
+                    let gone: Vec<_> = wire
+                        .borrowed()
+                        .filter(|uri| is_in(uri, uris))
+                        .cloned()
+                        .collect();
+                    for uri in gone {
+                        wire.close(&uri);
+                    }
+                });
+            }
+            server.operated(FileOperation::Deleted(&files));
+        }
+        self.changed(uris.iter().map(|uri| (uri, Change::Deleted)));
+    }
+
+    fn changed<'a>(&self, changes: impl Iterator<Item = (&'a DocumentUri, Change)>) {
+        let servers = self.live();
+        if !self.watch.is_on() && servers.iter().all(|server| server.patterns().is_empty()) {
+            return;
+        }
+        let changes: Vec<DiskChange> = changes
+            .filter_map(|(uri, change)| {
+                let path = uri.path()?;
+                // The file itself may be a link, which is a file of its own; and it may be gone.
+                let real = real(path.parent()?).join(path.file_name().unwrap_or(OsStr::new("")));
+                Some(DiskChange {
+                    uri: uri.clone(),
+                    paths: [path.to_owned(), real],
+                    change,
+                })
+            })
+            .collect();
+        for server in servers {
+            server.disk_changed(&changes);
+        }
+        for DiskChange {
+            paths: [_, real], ..
+        } in &changes
+        {
+            self.watch.told(real);
+        }
+    }
+}
+
+fn is_folder(uri: &DocumentUri) -> Option<bool> {
+    Some(uri.path()?.metadata().ok()?.is_dir())
+}
+
+/// The new name of a document that was renamed, or that lies in a folder that was.
+fn renamed(uri: &DocumentUri, pairs: &[(DocumentUri, DocumentUri)]) -> Option<DocumentUri> {
+    pairs.iter().find_map(|(from, to)| {
+        let inside = uri.path()?.strip_prefix(from.path()?).ok()?;
+        let mut path: PathBuf = to.path()?.to_owned();
+        if !inside.as_os_str().is_empty() {
+            path.push(inside);
+        }
+        DocumentUri::from_path(&path).ok()
+    })
+}
+
+/// Whether a document is one of these, or lies in one.
+fn is_in(uri: &DocumentUri, uris: &[DocumentUri]) -> bool {
+    uri.path().is_some_and(|path| {
+        uris.iter()
+            .filter_map(DocumentUri::path)
+            .any(|one| path.starts_with(one))
+    })
+}
