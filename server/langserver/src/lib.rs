@@ -22,4 +22,4 @@ pub use answer::{
     SymbolKind,
 };
 pub use config::{Ready, ServerConfig, Servers, Start};
-pub use pool::{Limits, Pool};
+pub use pool::{Lease, Limits, Pool};

@@ -7,7 +7,8 @@
 //!
 //! What to do is a list of `{"answer": …}`, `{"error": …}`, `{"notify": [method, params]}`, `{"ask": [method, params]}`
 //! (and wait for the answer), `{"print": text}`, `{"stderr": text}`, `{"run": [program, …]}` (and wait for it), `{"die": code}`,
-//! `{"flood": [method, params, count]}`, `{"large": bytes}` (an answer of that size). A request without an instruction is answered with null, one with an empty list never.
+//! `{"flood": [method, params, count]}`, `{"large": bytes}` (an answer of that size), `{"report": null}` (a
+//! diagnostic report with one item that says which version of the document it is of). A request without an instruction is answered with null, one with an empty list never.
 
 use std::{
     collections::HashMap,
@@ -24,6 +25,7 @@ struct Stage<'a> {
     log: File,
     input: StdinLock<'a>,
     times: HashMap<String, usize>,
+    versions: HashMap<String, Value>,
     asked: u64,
 }
 
@@ -41,6 +43,7 @@ pub fn serve(script: &Path) -> ExitCode {
         log,
         input: io::stdin().lock(),
         times: HashMap::new(),
+        versions: HashMap::new(),
         asked: 0,
     };
     stage.write_log(&json!({"pid": std::process::id()}));
@@ -59,6 +62,10 @@ pub fn serve(script: &Path) -> ExitCode {
 impl Stage<'_> {
     fn take(&mut self, message: &Value) -> Option<ExitCode> {
         let method = message["method"].as_str()?.to_owned();
+        let document = &message["params"]["textDocument"];
+        if let (Some(uri), Some(version)) = (document["uri"].as_str(), document.get("version")) {
+            self.versions.insert(uri.to_owned(), version.clone());
+        }
         let time = self.times.entry(method.clone()).or_default();
         let at = *time;
         *time += 1;
@@ -100,6 +107,18 @@ impl Stage<'_> {
                 "large" => {
                     let text = "x".repeat(value.as_u64().expect("a size") as usize);
                     Self::answer(message, "result", &json!(text));
+                }
+                "report" => {
+                    let uri = message["params"]["textDocument"]["uri"]
+                        .as_str()
+                        .expect("a uri");
+                    let said = match self.versions.get(uri) {
+                        Some(version) => format!("of version {version}"),
+                        None => "of the disk".to_owned(),
+                    };
+                    let place = json!({"line": 0, "character": 0});
+                    let item = json!({"range": {"start": place, "end": place}, "message": said, "severity": 1});
+                    Self::answer(message, "result", &json!({"kind": "full", "items": [item]}));
                 }
                 "ask" => self.ask(value),
                 "print" => write(value.as_str().expect("a text").as_bytes()),

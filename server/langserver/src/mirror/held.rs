@@ -13,6 +13,7 @@ use workspace::{DocumentUri, Encoding, Origin, Replacement, Snapshot, Text};
 use super::{
     Note,
     changes::{Say, difference},
+    lease::Shown,
 };
 use crate::{catalogue, client::Client};
 
@@ -66,6 +67,7 @@ pub(crate) struct Wire {
     returned: BTreeSet<DocumentUri>,
     /// How often it was told of a save.
     saves: u64,
+    pub(super) shown: Shown,
 }
 
 impl Wire {
@@ -78,6 +80,7 @@ impl Wire {
             touched: Vec::new(),
             returned: BTreeSet::new(),
             saves: 0,
+            shown: Shown::default(),
         }
     }
 
@@ -125,7 +128,9 @@ impl Wire {
     /// Whether this is the text of a document that it last heard was on disk.
     pub fn is_saved(&self, snapshot: &Snapshot) -> bool {
         let held = self.held.get(&snapshot.uri);
-        !snapshot.is_unsaved() && held.is_some_and(|held| held.saved == snapshot.text)
+        !snapshot.is_unsaved()
+            && !self.shown.is_only_held(&snapshot.uri)
+            && held.is_some_and(|held| held.saved == snapshot.text)
     }
 
     pub fn set_save(&mut self, save: Option<bool>) {
@@ -219,12 +224,13 @@ impl Wire {
         }
     }
 
-    fn open(&mut self, snapshot: &Snapshot, borrowed: bool) {
+    pub(super) fn open(&mut self, snapshot: &Snapshot, borrowed: bool) {
         let language = language(snapshot).to_owned();
+        let version = self.shown.first_version(&snapshot.uri);
         self.client.notify(
             "textDocument/didOpen",
             Some(json!({"textDocument": OpenDocument {
-                uri: snapshot.uri.as_str(), language_id: &language, version: 1, text: &snapshot.text,
+                uri: snapshot.uri.as_str(), language_id: &language, version, text: &snapshot.text,
             }})),
         );
         if borrowed {
@@ -232,7 +238,7 @@ impl Wire {
         }
         let held = Held {
             snapshot: snapshot.clone(),
-            version: 1,
+            version,
             language,
             saved: snapshot.text.clone(),
             earlier: VecDeque::new(),
@@ -251,7 +257,7 @@ impl Wire {
         }
     }
 
-    fn say(&mut self, uri: &DocumentUri, now: Snapshot, said: Vec<Say>) {
+    pub(super) fn say(&mut self, uri: &DocumentUri, now: Snapshot, said: Vec<Say>) {
         let Some(held) = self.held.get_mut(uri) else {
             return;
         };
@@ -322,7 +328,7 @@ impl Held {
     }
 }
 
-fn by_texts(old: &Text, new: &Text, saved: bool) -> Vec<Say> {
+pub(super) fn by_texts(old: &Text, new: &Text, saved: bool) -> Vec<Say> {
     let mut said = Vec::new();
     if old != new {
         said.push(Say::Changed(vec![difference(old, new)]));

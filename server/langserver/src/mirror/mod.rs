@@ -4,6 +4,7 @@
 
 mod changes;
 mod held;
+mod lease;
 
 use std::{
     collections::BTreeMap,
@@ -17,6 +18,7 @@ use self::changes::Changes;
 pub(crate) use self::{
     changes::difference,
     held::{Manner, SyncKind, Texts, Wire, language},
+    lease::Of,
 };
 use crate::client::Client;
 
@@ -107,9 +109,13 @@ impl Mirror {
     }
 
     /// Tells the server all that was noted, then runs `ask` while nothing else can be told: what it sends is about
-    /// exactly the texts that it sees. `borrow` is a document that the server must hold for it.
+    /// exactly the texts that it sees. `borrow` is a document that the server must hold for it. Under a lease nothing is
+    /// told: the notes wait for its end.
     pub fn told<R>(&self, borrow: Option<&Snapshot>, ask: impl FnOnce(&mut Wire) -> R) -> R {
         let mut wire = self.wire();
+        if wire.lease().is_some() {
+            return ask(&mut wire);
+        }
         let notes = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
         for (uri, note) in notes {
             wire.tell(&uri, note);
@@ -119,6 +125,34 @@ impl Mirror {
             wire.borrow(snapshot);
         }
         ask(&mut wire)
+    }
+
+    /// Shows the server these texts instead of what it has, until [`Mirror::end_lease`] with the same number.
+    pub fn lease(&self, number: u64, texts: &[Snapshot]) {
+        self.told(None, |wire| wire.swap_in(number, texts));
+    }
+
+    /// Gives the server back what it had; what was noted meanwhile is told then.
+    pub fn end_lease(&self, number: u64) {
+        self.wire().swap_back(number);
+        self.bell.notify_one();
+    }
+
+    /// Runs `ask` while the lease of this number is shown; `None` if it has ended.
+    pub fn told_under<R>(
+        &self,
+        number: u64,
+        borrow: Option<&Snapshot>,
+        ask: impl FnOnce(&mut Wire) -> R,
+    ) -> Option<R> {
+        let mut wire = self.wire();
+        if wire.lease() != Some(number) {
+            return None;
+        }
+        if let Some(snapshot) = borrow.filter(|snapshot| !wire.is_swapped(&snapshot.uri)) {
+            wire.borrow(snapshot);
+        }
+        Some(ask(&mut wire))
     }
 
     /// What the server has been told so far, without telling it more.

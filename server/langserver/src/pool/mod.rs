@@ -6,6 +6,7 @@ mod choice;
 mod consequences;
 mod ears;
 mod files;
+mod lease;
 mod slot;
 mod watch;
 
@@ -21,6 +22,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use workspace::{DocumentUri, Snapshot, Workspace};
 
+pub use self::lease::Lease;
 use self::{choice::Choice, ears::Ears, slot::Slot, watch::Watch};
 use crate::{
     answer::{Diagnosis, Diagnostic, QueryError, ServerStatus},

@@ -5,11 +5,11 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, value::RawValue};
 use workspace::{Encoding, Snapshot};
 
-use super::Server;
+use super::{Server, lease::Turn};
 use crate::{
     answer::QueryError,
     client::{Patience, RequestError, Waiting, codes},
-    mirror::Texts,
+    mirror::{Texts, Wire},
 };
 
 /// How often a question is asked again that the server took back.
@@ -28,9 +28,22 @@ pub(crate) struct About<'a> {
 }
 
 impl Server {
-    /// Asks `method` about `document`, of which the server first gets the newest text.
+    /// Asks `method` about `document`, of which the server first gets the newest text. Waits for a lease to end.
     pub async fn ask(
         self: &Arc<Self>,
+        method: &'static str,
+        document: &Snapshot,
+        patience: &Patience,
+        params: impl Fn(&About<'_>) -> Value,
+    ) -> Result<Asked, QueryError> {
+        self.ask_in(Turn::Ordinary, method, document, patience, params)
+            .await
+    }
+
+    /// The same, of the texts that the server has in this turn.
+    pub async fn ask_in(
+        self: &Arc<Self>,
+        turn: Turn<'_>,
         method: &'static str,
         document: &Snapshot,
         patience: &Patience,
@@ -47,7 +60,17 @@ impl Server {
                     name: self.name.clone(),
                 });
             };
-            let (waiting, texts): (Waiting, Texts) = mirror.told(Some(document), |wire| {
+            // Held until the answer is there: a question is never answered of two texts.
+            let permit = match turn {
+                Turn::Ordinary => Some(
+                    patience
+                        .wait(self.leases.read())
+                        .await
+                        .map_err(|error| self.error(method, error))?,
+                ),
+                Turn::Lease(_) => None,
+            };
+            let begin = |wire: &mut Wire| -> (Waiting, Texts) {
                 let snapshot = wire
                     .held(&document.uri)
                     .map_or(document, |held| &held.snapshot);
@@ -56,8 +79,23 @@ impl Server {
                     encoding: wire.encoding(),
                 });
                 (self.client.begin(method, Some(params)), wire.all())
-            });
-            match waiting.answer(patience).await {
+            };
+            let (waiting, texts) = match turn {
+                Turn::Ordinary => mirror.told(Some(document), begin),
+                Turn::Lease(lease) => mirror
+                    .told_under(lease.number(), Some(document), begin)
+                    .ok_or_else(|| lease.over(method))?,
+            };
+            let answer = match turn {
+                Turn::Ordinary => waiting.answer(patience).await,
+                Turn::Lease(lease) => tokio::select! {
+                    biased;
+                    () = lease.ended() => return Err(lease.over(method)),
+                    answer = waiting.answer(patience) => answer,
+                },
+            };
+            drop(permit);
+            match answer {
                 Ok(answer) => {
                     return self
                         .read(method, &answer)

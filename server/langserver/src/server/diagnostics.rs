@@ -13,17 +13,16 @@ use workspace::{DocumentUri, Snapshot};
 
 use super::{
     CHECK_SETTLES, Phase, Server,
-    store::{Kept, Wanted},
+    store::{Doubt, Kept, QUIET, Wanted},
 };
 use crate::{
     answer::{Diagnostic, QueryError},
     client::Patience,
+    mirror::Of,
     wire,
 };
 
-const PULL: &str = "textDocument/diagnostic";
-/// A push that names no version counts once nothing else has come for this long.
-const QUIET: Duration = Duration::from_millis(300);
+pub(super) const PULL: &str = "textDocument/diagnostic";
 /// So long after the last change are the diagnostics of a buffer asked for in the background.
 const SETTLED: Duration = Duration::from_millis(200);
 /// A check that follows a save begins within this long, if there are checks at all.
@@ -167,25 +166,37 @@ impl Server {
         let version = params["version"]
             .as_i64()
             .and_then(|version| i32::try_from(version).ok());
-        let of = self.mirror().and_then(|mirror| {
-            let wire = mirror.wire();
-            let held = wire.held(&uri)?;
-            Some(
-                version
-                    .and_then(|version| held.at(version))
-                    .unwrap_or(&held.snapshot)
-                    .clone(),
-            )
-        });
-        self.store.push(
-            uri,
-            Kept {
-                items,
-                of,
-                named: version.is_some(),
-                at: Instant::now(),
-            },
-        );
+        let (of, when) = match self.mirror() {
+            Some(mirror) => {
+                let wire = mirror.wire();
+                let (of, when) = wire.said_of(&uri, version);
+                // A check of what is on disk goes on under a lease, and knows nothing of it.
+                match when {
+                    Of::Held | Of::Beside if self.only_checks(&items) => {
+                        (wire.ours(&uri), Of::Ours)
+                    }
+                    _ => (of, when),
+                }
+            }
+            None => (None, Of::Ours),
+        };
+        let kept = Kept {
+            items,
+            of,
+            named: version.is_some(),
+            at: Instant::now(),
+        };
+        self.store.push(uri, kept, when);
+    }
+
+    /// Whether what was pushed is only what follows saves: its native diagnostics are pulled.
+    fn only_checks(&self, items: &[Value]) -> bool {
+        let sources = &self.traits.on_save_sources;
+        let follows_saves = |item: &Value| {
+            let source = item["source"].as_str();
+            source.is_some_and(|source| sources.iter().any(|one| one == source))
+        };
+        !sources.is_empty() && self.supports(PULL, None) && items.iter().all(follows_saves)
     }
 
     /// Buffers were told of: what is known of them is old.
@@ -252,10 +263,13 @@ impl Server {
             return Pushed::Stale;
         };
         // The server must have the text before anything it says can be of it.
-        let newest = mirror.told(Some(snapshot), |wire| {
-            wire.held(&snapshot.uri).map(|held| held.snapshot.clone())
-        });
+        let newest = mirror.told(Some(snapshot), |wire| wire.ours(&snapshot.uri));
         let newest = newest.unwrap_or_else(|| snapshot.clone());
+        match self.store.doubtful_until(&snapshot.uri) {
+            Doubt::None => {}
+            Doubt::Until(then) => return Pushed::FreshIfQuietUntil(then),
+            Doubt::UntilMoreIsSaid => return Pushed::Stale,
+        }
         let look = |kept: &Kept| match kept.is_of(snapshot.revision, &newest) {
             false => Pushed::Stale,
             true if kept.named || kept.at.elapsed() >= QUIET => Pushed::Fresh,

@@ -121,6 +121,7 @@ impl Server {
             desk: Mutex::new(Desk::default()),
             store: Store::default(),
             watching: watch::Sender::new(Arc::from([])),
+            leases: Arc::default(),
             stale: Notify::new(),
             death: OnceLock::new(),
             ending: AtomicBool::new(false),

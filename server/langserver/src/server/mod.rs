@@ -7,6 +7,7 @@ mod convert;
 mod diagnostics;
 mod files;
 mod launch;
+mod lease;
 mod peer;
 mod registrations;
 mod store;
@@ -21,7 +22,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, RwLock, watch};
 use tokio_util::sync::CancellationToken;
 use workspace::{Encoding, Snapshot};
 
@@ -31,6 +32,7 @@ pub(crate) use self::{
     diagnostics::Freshness,
     files::{DiskChange, FileOperation},
     launch::find_program,
+    lease::{Heard, Leased},
     registrations::{Change, Pattern},
 };
 use self::{peer::Desk, store::Store};
@@ -74,6 +76,8 @@ pub(crate) struct Server {
     store: Store,
     /// The files that it wants to hear of.
     watching: watch::Sender<Arc<[Pattern]>>,
+    /// Ordinary questions share it, a lease has it alone; who comes first is first.
+    leases: Arc<RwLock<()>>,
     /// Rung when diagnostics that are asked for in the background may have changed.
     stale: Notify,
     death: OnceLock<String>,

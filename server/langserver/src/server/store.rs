@@ -7,15 +7,26 @@ use std::{
 };
 
 use serde_json::Value;
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::watch,
+    time::{Duration, Instant},
+};
 use workspace::{DocumentUri, Encoding, Revision, Snapshot};
 
 use super::convert::{carried, diagnostic, each_once, parts};
-use crate::{answer::Diagnostic, mirror::difference, wire};
+use crate::{
+    answer::Diagnostic,
+    mirror::{Of, difference},
+    wire,
+};
+
+/// What is pushed and may be of more than one text counts once nothing else has come for this long.
+pub(super) const QUIET: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Default)]
 pub(super) struct Store {
     said: Mutex<BTreeMap<DocumentUri, Said>>,
+    lease: Mutex<UnderLease>,
     /// Documents to be asked about in the background.
     pub stale: Mutex<BTreeSet<DocumentUri>>,
     /// Rises whenever a waiting one should look again.
@@ -26,6 +37,17 @@ pub(super) struct Store {
 struct Said {
     pushed: Option<Kept>,
     pulled: Option<Kept>,
+    /// Pushed just after a lease: it may still be of that, until nothing else has come for a while.
+    parked: Option<Kept>,
+    /// Something else was pushed under a lease, and nothing since: what was pushed before may be out of date.
+    is_unsure: bool,
+}
+
+/// What is pushed under a lease is kept apart, and forgotten with it.
+#[derive(Debug, Default)]
+struct UnderLease {
+    pushed: Option<BTreeMap<DocumentUri, Kept>>,
+    ended: Option<Instant>,
 }
 
 /// One list of diagnostics as it came.
@@ -60,9 +82,61 @@ impl Store {
         self.tick.subscribe()
     }
 
-    pub fn push(&self, uri: DocumentUri, kept: Kept) {
-        self.said().entry(uri).or_default().pushed = Some(kept);
+    pub fn push(&self, uri: DocumentUri, kept: Kept, of: Of) {
+        {
+            let mut lease = self.lease();
+            let mut said = self.said();
+            let said = said.entry(uri.clone()).or_default();
+            let has_just_ended = lease.ended.is_some_and(|ended| ended.elapsed() < QUIET);
+            match of {
+                Of::Held | Of::Beside => {
+                    let is_other = said.pushed.as_ref().map(|old| &old.items) != Some(&kept.items);
+                    said.is_unsure |= of == Of::Beside && is_other;
+                    if let Some(pushed) = &mut lease.pushed {
+                        pushed.insert(uri, kept);
+                    }
+                }
+                Of::Either if has_just_ended => said.parked = Some(kept),
+                Of::Ours | Of::Either => {
+                    *said = Said {
+                        pushed: Some(kept),
+                        pulled: said.pulled.take(),
+                        ..Said::default()
+                    };
+                }
+            }
+        }
         self.ring();
+    }
+
+    /// From here on, what is said under a lease has a place of its own.
+    pub fn begin_lease(&self) {
+        self.lease().pushed = Some(BTreeMap::new());
+    }
+
+    /// Forgets what was said under the lease.
+    pub fn end_lease(&self) {
+        *self.lease() = UnderLease {
+            pushed: None,
+            ended: Some(Instant::now()),
+        };
+        self.ring();
+    }
+
+    /// Looks at what was pushed for a document under the lease.
+    pub fn pushed_under_lease<R>(
+        &self,
+        uri: &DocumentUri,
+        look: impl FnOnce(&Kept) -> R,
+    ) -> Option<R> {
+        self.lease().pushed.as_ref()?.get(uri).map(look)
+    }
+
+    /// When something was last pushed under the lease, for any document.
+    pub fn last_under_lease(&self) -> Option<Instant> {
+        let lease = self.lease();
+        let pushed = lease.pushed.as_ref()?.values();
+        pushed.map(|kept| kept.at).max()
     }
 
     pub fn pull(&self, uri: DocumentUri, kept: Kept) {
@@ -83,10 +157,24 @@ impl Store {
 
     /// Looks at what was last pushed for a document.
     pub fn pushed<R>(&self, uri: &DocumentUri, look: impl FnOnce(&Kept) -> R) -> Option<R> {
-        self.said()
-            .get(uri)
-            .and_then(|said| said.pushed.as_ref())
-            .map(look)
+        let mut said = self.said();
+        let said = said.get_mut(uri)?;
+        said.settle();
+        said.pushed.as_ref().map(look)
+    }
+
+    /// Until when what is known of a document by pushes can't be told from what was said under a lease.
+    pub fn doubtful_until(&self, uri: &DocumentUri) -> Doubt {
+        let mut said = self.said();
+        let Some(said) = said.get_mut(uri) else {
+            return Doubt::None;
+        };
+        said.settle();
+        match &said.parked {
+            Some(parked) => Doubt::Until(parked.at + QUIET),
+            None if said.is_unsure => Doubt::UntilMoreIsSaid,
+            None => Doubt::None,
+        }
     }
 
     /// What was said of a document, in the coordinates of `newest`, each thing once.
@@ -97,10 +185,11 @@ impl Store {
         encoding: Encoding,
         server: &str,
     ) -> Vec<Diagnostic> {
-        let said = self.said();
-        let Some(said) = said.get(&newest.uri) else {
+        let mut said = self.said();
+        let Some(said) = said.get_mut(&newest.uri) else {
             return Vec::new();
         };
+        said.settle();
         let mut found = Vec::new();
         if let Some(pulled) = &said.pulled {
             found.extend(pulled.converted(newest, encoding, server));
@@ -132,6 +221,28 @@ impl Store {
     fn said(&self) -> MutexGuard<'_, BTreeMap<DocumentUri, Said>> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn lease(&self) -> MutexGuard<'_, UnderLease> {
+        self.lease.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether what was pushed can be told from what was said under a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doubt {
+    None,
+    Until(Instant),
+    UntilMoreIsSaid,
+}
+
+impl Said {
+    /// Takes what was parked for long enough.
+    fn settle(&mut self) {
+        if let Some(parked) = self.parked.take_if(|parked| parked.at.elapsed() >= QUIET) {
+            self.pushed = Some(parked);
+            self.is_unsure = false;
+        }
+    }
 }
 
 impl Kept {
@@ -146,7 +257,12 @@ impl Kept {
         })
     }
 
-    fn converted(&self, newest: &Snapshot, encoding: Encoding, server: &str) -> Vec<Diagnostic> {
+    pub fn converted(
+        &self,
+        newest: &Snapshot,
+        encoding: Encoding,
+        server: &str,
+    ) -> Vec<Diagnostic> {
         let of = self.of.as_ref().unwrap_or(newest);
         // What was said of an earlier text is moved along with what was typed since.
         let moved = (!self.items.is_empty() && of.text != newest.text)

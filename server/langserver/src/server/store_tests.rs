@@ -66,6 +66,7 @@ fn native_and_compiler_s_are_told_apart_and_said_once() {
                 item(0, 8, 9, "x", "other"),
             ],
         ),
+        Of::Ours,
     );
     let on_save = ["rustc".to_owned()];
     let fresh = Wanted::Fresh {
@@ -96,6 +97,7 @@ fn native_and_compiler_s_are_told_apart_and_said_once() {
     store.push(
         newest.uri.clone(),
         kept(&old, vec![item(0, 8, 9, "x", "other")]),
+        Of::Ours,
     );
     assert_eq!(
         said(&saved, fresh),
@@ -120,6 +122,7 @@ fn hints_that_belong_to_another_are_not_said_again() {
     store.push(
         text.uri.clone(),
         kept(&text, vec![hint, whole, other, error]),
+        Of::Ours,
     );
     let said = shortly(&store.diagnostics(&text, Wanted::Known, Encoding::Utf8, "s"));
     assert_eq!(
@@ -143,6 +146,7 @@ fn what_was_said_moves_with_the_text() {
                 item(2, 0, 1, "3", "s"),
             ],
         ),
+        Of::Ours,
     );
     for (text, expected) in [
         ("a\nbb\nc", ["0..1", "2..4", "5..6"]),
