@@ -7,8 +7,9 @@
 //!
 //! What to do is a list of `{"answer": …}`, `{"error": …}`, `{"notify": [method, params]}`, `{"ask": [method, params]}`
 //! (and wait for the answer), `{"print": text}`, `{"stderr": text}`, `{"run": [program, …]}` (and wait for it), `{"die": code}`,
-//! `{"flood": [method, params, count]}`, `{"large": bytes}` (an answer of that size), `{"report": null}` (a
-//! diagnostic report with one item that says which version of the document it is of). A request without an instruction is answered with null, one with an empty list never.
+//! `{"unless": [program, …]}` (and die if it succeeds), `{"flood": [method, params, count]}`, `{"large": bytes}` (an
+//! answer of that size), `{"report": null}` (a diagnostic report with one item that says which version of the document it
+//! is of). A request without an instruction is answered with null, one with an empty list never.
 
 use std::{
     collections::HashMap,
@@ -125,7 +126,10 @@ impl Stage<'_> {
                 "stderr" => io::stderr()
                     .write_all(value.as_str().expect("a text").as_bytes())
                     .expect("writable"),
-                "run" => run(value),
+                "run" => assert!(run(value), "{value}"),
+                // Goes on only if the program fails: dies otherwise.
+                "unless" if run(value) => return Some(ExitCode::FAILURE),
+                "unless" => {}
                 "die" => return Some(ExitCode::from(value.as_u64().expect("a code") as u8)),
                 other => panic!("unknown instruction {other}"),
             }
@@ -188,7 +192,7 @@ fn write(bytes: &[u8]) {
     let _ = output.write_all(bytes).and_then(|()| output.flush());
 }
 
-fn run(words: &Value) {
+fn run(words: &Value) -> bool {
     let words: Vec<&str> = words
         .as_array()
         .expect("words")
@@ -202,5 +206,5 @@ fn run(words: &Value) {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    assert!(status.expect("started").success(), "{words:?}");
+    status.expect("started").success()
 }

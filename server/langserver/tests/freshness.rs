@@ -111,9 +111,8 @@ async fn incomplete_answers_are_called_so() {
             let mut script = script;
             script["log"] = json!(folder.join("log"));
             stand::write(&folder.join("script"), &script.to_string());
-            // The catalogue's gopls is ready when no progress is under way.
             stand::servers(
-                json!({"gopls": {"command": [stand::STAGE, "serve", folder.join("script")], "languages": ["go"]}}),
+                json!({"gopls": {"command": [stand::STAGE, "serve", folder.join("script")], "languages": ["go"], "ready": "progress"}}),
             )
         },
         Limits {

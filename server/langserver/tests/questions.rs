@@ -2,7 +2,7 @@
 
 mod stand;
 
-use langserver::Severity;
+use langserver::{FileChange, Severity};
 use serde_json::{Value, json};
 use stand::{Stand, at, never};
 use workspace::{ByteOffset, ByteRange};
@@ -33,6 +33,7 @@ async fn places_are_in_the_texts_that_the_server_has() {
         {"uri": dependency, "range": at(0, 4, 7)},
         {"uri": "jdt://contents/x.class", "range": at(0, 0, 1)},
         {"uri": stand.uri("gone.rs").as_str(), "range": at(0, 0, 1)},
+        {"uri": stand.uri("a.rs").as_str(), "range": "broken"},
     ]);
     let stand = stand.acting(
         script(
@@ -73,7 +74,7 @@ async fn places_are_in_the_texts_that_the_server_has() {
     );
     assert_eq!(
         (found.left_out, found.complete, found.server.as_str()),
-        (2, true, "scripted")
+        (3, true, "scripted")
     );
     let asked = stand
         .log()
@@ -207,8 +208,11 @@ async fn actions_and_their_edits() {
             Ok(edits) => edits
                 .iter()
                 .map(|change| {
-                    let langserver::FileChange::Edit(file) = change else {
-                        return format!("{change:?}");
+                    let file = match change {
+                        FileChange::Edit(file) => file,
+                        FileChange::Create { uri, .. } => return format!("create {uri}"),
+                        FileChange::Rename { from, to, .. } => return format!("{from} to {to}"),
+                        FileChange::Delete { uri, .. } => return format!("delete {uri}"),
                     };
                     let edits: Vec<_> = file
                         .edits
@@ -242,7 +246,7 @@ async fn actions_and_their_edits() {
         "lazy: a.rs 3..5=x 0..0=y".to_owned(),
         "of this version: a.rs 3..5=x".to_owned(),
         format!("of an old version: {old}"),
-        "makes a file: scripted failed: the action also wants to create file:///new.rs, which is not supported".to_owned(),
+        "makes a file: create /new.rs".to_owned(),
         format!("broken: {broken}"),
         "not now: scripted failed: the action can't be applied: no selection".to_owned(),
         "command: scripted does not support an action without an edit (workspace/executeCommand)".to_owned(),

@@ -93,9 +93,9 @@ pub struct HierarchyItem {
     pub place: Location,
     /// All of it, in the same text.
     pub range: ByteRange,
-    #[allow(dead_code)] // until hierarchies are asked for
+    /// Which server knows it.
+    pub server: String,
     pub(crate) raw: Value,
-    #[allow(dead_code)]
     pub(crate) from: Weak<Server>,
 }
 

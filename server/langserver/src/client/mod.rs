@@ -26,6 +26,7 @@ use crate::transport::{Frame, FrameReader, beginning, frame};
 
 /// LSP's and JSON-RPC's error codes that mean something to us.
 pub mod codes {
+    pub const INVALID_REQUEST: i64 = -32600;
     pub const METHOD_NOT_FOUND: i64 = -32601;
     pub const INTERNAL_ERROR: i64 = -32603;
     pub const CONTENT_MODIFIED: i64 = -32801;

@@ -60,6 +60,8 @@ pub(crate) struct Wire {
     client: Arc<Client>,
     manner: Manner,
     held: BTreeMap<DocumentUri, Held>,
+    /// What [`Wire::all`] last listed, until something changes.
+    all: Option<Arc<Texts>>,
     borrowed: VecDeque<DocumentUri>,
     /// Documents of the editor whose text changed since this was last emptied.
     touched: Vec<DocumentUri>,
@@ -76,6 +78,7 @@ impl Wire {
             client,
             manner,
             held: BTreeMap::new(),
+            all: None,
             borrowed: VecDeque::new(),
             touched: Vec::new(),
             returned: BTreeSet::new(),
@@ -93,12 +96,15 @@ impl Wire {
         self.held.get(uri)
     }
 
-    /// Every document as the server has it now.
-    pub fn all(&self) -> Texts {
-        self.held
-            .iter()
-            .map(|(uri, held)| (uri.clone(), (held.snapshot.clone(), held.version)))
-            .collect()
+    /// Every document as the server has it now: listed anew only after something has changed.
+    pub fn all(&mut self) -> Arc<Texts> {
+        let list = |held: &BTreeMap<DocumentUri, Held>| {
+            let texts = held
+                .iter()
+                .map(|(uri, held)| (uri.clone(), (held.snapshot.clone(), held.version)));
+            Arc::new(texts.collect())
+        };
+        self.all.get_or_insert_with(|| list(&self.held)).clone()
     }
 
     /// The editor's documents that were told of since the last call.
@@ -225,6 +231,7 @@ impl Wire {
     }
 
     pub(super) fn open(&mut self, snapshot: &Snapshot, borrowed: bool) {
+        self.all = None;
         let language = language(snapshot).to_owned();
         let version = self.shown.first_version(&snapshot.uri);
         self.client.notify(
@@ -249,6 +256,7 @@ impl Wire {
 
     pub fn close(&mut self, uri: &DocumentUri) {
         if let Some(held) = self.held.remove(uri) {
+            self.all = None;
             self.client.notify(
                 "textDocument/didClose",
                 Some(json!({"textDocument": {"uri": held.snapshot.uri.as_str()}})),
@@ -261,6 +269,7 @@ impl Wire {
         let Some(held) = self.held.get_mut(uri) else {
             return;
         };
+        self.all = None;
         // Where a save lies between two changes, the text at that moment is played, not known.
         let mut text = held.snapshot.text.clone();
         let last = said.iter().rposition(|say| matches!(say, Say::Changed(_)));

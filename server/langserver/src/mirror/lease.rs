@@ -131,8 +131,8 @@ impl Wire {
         };
         self.shown.ordinary = self
             .all()
-            .into_iter()
-            .map(|(uri, (_, version))| (uri.clone(), first(&uri, version)))
+            .iter()
+            .map(|(uri, (_, version))| (uri.clone(), first(uri, *version)))
             .collect();
     }
 

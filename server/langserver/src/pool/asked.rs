@@ -1,8 +1,7 @@
 //! What can be asked of the servers, one method a question. Nothing here changes a document.
 
-#![allow(clippy::unused_async)] // of the questions that are not built yet
+use std::sync::Arc;
 
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use workspace::{ByteOffset, ByteRange, DocumentUri, Snapshot};
 
@@ -13,7 +12,13 @@ use crate::{
         Location, QueryError, Symbol,
     },
     client::Patience,
+    mirror::difference,
+    queries::{Question, Way},
+    server::carried,
 };
+
+const PREPARE_CALLS: &str = "textDocument/prepareCallHierarchy";
+const PREPARE_TYPES: &str = "textDocument/prepareTypeHierarchy";
 
 impl Pool {
     /// Where what stands at `at` is defined.
@@ -23,10 +28,36 @@ impl Pool {
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
-        self.question(&server, &document, cancel)
-            .locations("textDocument/definition", at, json!({}))
-            .await
+        self.asked(uri, cancel, move |question| async move {
+            question.locations("textDocument/definition", at).await
+        })
+        .await
+    }
+
+    /// Where what stands at `at` is implemented.
+    pub async fn implementation(
+        &self,
+        uri: &DocumentUri,
+        at: ByteOffset,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<Location>>, QueryError> {
+        self.asked(uri, cancel, move |question| async move {
+            question.locations("textDocument/implementation", at).await
+        })
+        .await
+    }
+
+    /// Where the type of what stands at `at` is defined.
+    pub async fn type_definition(
+        &self,
+        uri: &DocumentUri,
+        at: ByteOffset,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<Location>>, QueryError> {
+        self.asked(uri, cancel, move |question| async move {
+            question.locations("textDocument/typeDefinition", at).await
+        })
+        .await
     }
 
     /// Where what stands at `at` is used.
@@ -37,11 +68,10 @@ impl Pool {
         include_declaration: bool,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
-        let context = json!({"context": {"includeDeclaration": include_declaration}});
-        self.question(&server, &document, cancel)
-            .locations("textDocument/references", at, context)
-            .await
+        self.asked(uri, cancel, move |question| async move {
+            question.references(at, include_declaration).await
+        })
+        .await
     }
 
     /// What is to be said of what stands at `at`, as Markdown.
@@ -51,8 +81,111 @@ impl Pool {
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Option<String>>, QueryError> {
-        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
-        self.question(&server, &document, cancel).hover(at).await
+        self.asked(uri, cancel, move |question| async move {
+            question.hover(at).await
+        })
+        .await
+    }
+
+    /// What a document is made of, in the order of its newest text, which comes with the answer.
+    pub async fn document_symbols(
+        &self,
+        uri: &DocumentUri,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<(Snapshot, Vec<Symbol>)>, QueryError> {
+        self.asked(uri, cancel, |question| async move {
+            question.document_symbols().await
+        })
+        .await
+    }
+
+    /// Symbols of the whole project by name. `near` is a document of the project and language that are meant.
+    pub async fn workspace_symbols(
+        &self,
+        near: &DocumentUri,
+        query: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<FoundSymbol>>, QueryError> {
+        let query: Arc<str> = query.into();
+        self.asked(near, cancel, move |question| {
+            let query = query.clone();
+            async move { question.workspace_symbols(&query).await }
+        })
+        .await
+    }
+
+    /// What stands at `at`, as the root of a call hierarchy.
+    pub async fn call_hierarchy(
+        &self,
+        uri: &DocumentUri,
+        at: ByteOffset,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
+        self.asked(uri, cancel, move |question| async move {
+            question.roots(PREPARE_CALLS, at).await
+        })
+        .await
+    }
+
+    /// Who calls it.
+    pub async fn incoming_calls(
+        &self,
+        item: &HierarchyItem,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<Call>>, QueryError> {
+        self.asked_of(PREPARE_CALLS, item, cancel, |question, item| async move {
+            question.calls(Way::Incoming, &item).await
+        })
+        .await
+    }
+
+    /// Whom it calls.
+    pub async fn outgoing_calls(
+        &self,
+        item: &HierarchyItem,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<Call>>, QueryError> {
+        self.asked_of(PREPARE_CALLS, item, cancel, |question, item| async move {
+            question.calls(Way::Outgoing, &item).await
+        })
+        .await
+    }
+
+    /// What stands at `at`, as the root of a type hierarchy.
+    pub async fn type_hierarchy(
+        &self,
+        uri: &DocumentUri,
+        at: ByteOffset,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
+        self.asked(uri, cancel, move |question| async move {
+            question.roots(PREPARE_TYPES, at).await
+        })
+        .await
+    }
+
+    /// What it extends.
+    pub async fn supertypes(
+        &self,
+        item: &HierarchyItem,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
+        self.asked_of(PREPARE_TYPES, item, cancel, |question, item| async move {
+            question.types("typeHierarchy/supertypes", &item).await
+        })
+        .await
+    }
+
+    /// What extends it.
+    pub async fn subtypes(
+        &self,
+        item: &HierarchyItem,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
+        self.asked_of(PREPARE_TYPES, item, cancel, |question, item| async move {
+            question.types("typeHierarchy/subtypes", &item).await
+        })
+        .await
     }
 
     /// What the server offers to do in `range` about these diagnostics.
@@ -63,10 +196,12 @@ impl Pool {
         diagnostics: &[Diagnostic],
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<CodeAction>>, QueryError> {
-        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
-        self.question(&server, &document, cancel)
-            .code_actions(range, diagnostics)
-            .await
+        let diagnostics: Arc<[Diagnostic]> = diagnostics.into();
+        self.asked(uri, cancel, move |question| {
+            let diagnostics = diagnostics.clone();
+            async move { question.code_actions(range, &diagnostics).await }
+        })
+        .await
     }
 
     /// The edits that an action stands for. Nothing is changed.
@@ -80,111 +215,7 @@ impl Pool {
             .await
     }
 
-    /// Where what stands at `at` is implemented.
-    pub async fn implementation(
-        &self,
-        uri: &DocumentUri,
-        at: ByteOffset,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Vec<Location>>, QueryError> {
-        let _ = (uri, at, cancel);
-        not_built("textDocument/implementation")
-    }
-
-    /// Where the type of what stands at `at` is defined.
-    pub async fn type_definition(
-        &self,
-        uri: &DocumentUri,
-        at: ByteOffset,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Vec<Location>>, QueryError> {
-        let _ = (uri, at, cancel);
-        not_built("textDocument/typeDefinition")
-    }
-
-    /// What a document is made of, in the order of its newest text, which comes with the answer.
-    pub async fn document_symbols(
-        &self,
-        uri: &DocumentUri,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<(Snapshot, Vec<Symbol>)>, QueryError> {
-        let _ = (uri, cancel);
-        not_built("textDocument/documentSymbol")
-    }
-
-    /// Symbols of the whole project by name. `near` is a document of the project and language that are meant.
-    pub async fn workspace_symbols(
-        &self,
-        near: &DocumentUri,
-        query: &str,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Vec<FoundSymbol>>, QueryError> {
-        let _ = (near, query, cancel);
-        not_built("workspace/symbol")
-    }
-
-    /// What stands at `at`, as the root of a call hierarchy.
-    pub async fn call_hierarchy(
-        &self,
-        uri: &DocumentUri,
-        at: ByteOffset,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
-        let _ = (uri, at, cancel);
-        not_built("textDocument/prepareCallHierarchy")
-    }
-
-    /// Who calls it.
-    pub async fn incoming_calls(
-        &self,
-        item: &HierarchyItem,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Vec<Call>>, QueryError> {
-        let _ = (item, cancel);
-        not_built("callHierarchy/incomingCalls")
-    }
-
-    /// Whom it calls.
-    pub async fn outgoing_calls(
-        &self,
-        item: &HierarchyItem,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Vec<Call>>, QueryError> {
-        let _ = (item, cancel);
-        not_built("callHierarchy/outgoingCalls")
-    }
-
-    /// What stands at `at`, as the root of a type hierarchy.
-    pub async fn type_hierarchy(
-        &self,
-        uri: &DocumentUri,
-        at: ByteOffset,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
-        let _ = (uri, at, cancel);
-        not_built("textDocument/prepareTypeHierarchy")
-    }
-
-    /// What it extends.
-    pub async fn supertypes(
-        &self,
-        item: &HierarchyItem,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
-        let _ = (item, cancel);
-        not_built("typeHierarchy/supertypes")
-    }
-
-    /// What extends it.
-    pub async fn subtypes(
-        &self,
-        item: &HierarchyItem,
-        cancel: &CancellationToken,
-    ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
-        let _ = (item, cancel);
-        not_built("typeHierarchy/subtypes")
-    }
-
+    #[allow(clippy::unused_async)] // not built yet
     /// What another name for what stands at `at` would change, everywhere. Nothing is changed.
     pub async fn rename(
         &self,
@@ -197,6 +228,7 @@ impl Pool {
         not_built("textDocument/rename")
     }
 
+    #[allow(clippy::unused_async)] // not built yet
     /// What the formatter would change in these ranges, or in the whole document if there are none. Nothing is changed.
     pub async fn format(
         &self,
@@ -206,6 +238,63 @@ impl Pool {
     ) -> Result<Answer<FileEdit>, QueryError> {
         let _ = (uri, ranges, cancel);
         not_built("textDocument/formatting")
+    }
+
+    /// Puts a question to a document's server, started if need be. One that the server died over is put once more, to its
+    /// successor.
+    async fn asked<T, F: Future<Output = Result<T, QueryError>>>(
+        &self,
+        uri: &DocumentUri,
+        cancel: &CancellationToken,
+        put: impl Fn(Question) -> F,
+    ) -> Result<T, QueryError> {
+        let mut is_first = true;
+        loop {
+            let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
+            let outcome = put(self.question(server, document, cancel)).await;
+            if is_first && matches!(outcome, Err(QueryError::Died { .. })) && !self.is_closed() {
+                is_first = false;
+                continue;
+            }
+            return outcome;
+        }
+    }
+
+    /// Puts a question about a node of a hierarchy to the server that it is from, which alone understands it. Died the server
+    /// over it, its successor is asked for the node by its place first.
+    async fn asked_of<T, F: Future<Output = Result<T, QueryError>>>(
+        &self,
+        prepare: &'static str,
+        item: &HierarchyItem,
+        cancel: &CancellationToken,
+        put: impl Fn(Question, HierarchyItem) -> F,
+    ) -> Result<T, QueryError> {
+        let place = &item.place;
+        let uri = &place.snapshot.uri;
+        let ended = || QueryError::Failed {
+            name: item.server.clone(),
+            message: format!(
+                "{} is from a server that has ended since; the hierarchy is to be asked for anew",
+                item.name
+            ),
+        };
+        let server = item
+            .from
+            .upgrade()
+            .filter(|server| server.is_alive())
+            .ok_or_else(ended)?;
+        let document = self.read(uri).await?;
+        let outcome = put(self.question(server, document, cancel), item.clone()).await;
+        if !matches!(outcome, Err(QueryError::Died { .. })) || self.is_closed() {
+            return outcome;
+        }
+        let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
+        let change = difference(&place.snapshot.text, &document.text);
+        let at = carried(place.range, &change).start;
+        let question = self.question(server, document, cancel);
+        let roots = question.roots(prepare, at).await?.value;
+        let again = roots.into_iter().find(|root| root.name == item.name);
+        put(question, again.ok_or_else(ended)?).await
     }
 }
 

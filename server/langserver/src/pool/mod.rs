@@ -234,12 +234,12 @@ impl Pool {
         self.closed.load(Ordering::Acquire)
     }
 
-    fn question<'a>(
-        &'a self,
-        server: &'a Arc<Server>,
-        document: &'a Snapshot,
+    fn question(
+        &self,
+        server: Arc<Server>,
+        document: Snapshot,
         cancel: &CancellationToken,
-    ) -> Question<'a> {
+    ) -> Question {
         let until_ready = self.until_ready(cancel);
         let answer = Patience {
             until: until_ready.until + self.limits.answer,
@@ -248,7 +248,7 @@ impl Pool {
         Question {
             server,
             document,
-            workspace: &self.workspace,
+            workspace: self.workspace.clone(),
             until_ready,
             answer,
         }

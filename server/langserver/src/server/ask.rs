@@ -3,22 +3,25 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, value::RawValue};
+use tokio::time::Instant;
 use workspace::{Encoding, Snapshot};
 
 use super::{Server, lease::Turn};
 use crate::{
     answer::QueryError,
-    client::{Patience, RequestError, Waiting, codes},
+    client::{Patience, RequestError, RpcError, Waiting, codes},
     mirror::{Texts, Wire},
 };
 
 /// How often a question is asked again that the server took back.
 const RETRIES: u32 = 8;
+/// A server registers what it did not announce within this long after it has introduced itself.
+const TO_REGISTER: Duration = Duration::from_secs(1);
 
 /// An answer and the texts that it is about.
 pub(crate) struct Asked {
-    pub answer: Value,
-    pub texts: Texts,
+    pub answer: Box<RawValue>,
+    pub texts: Arc<Texts>,
 }
 
 /// What a question is made of: the document as the server has it.
@@ -49,9 +52,7 @@ impl Server {
         patience: &Patience,
         params: impl Fn(&About<'_>) -> Value,
     ) -> Result<Asked, QueryError> {
-        if !self.supports(method, Some(document)) {
-            return Err(self.not_supported(method));
-        }
+        self.supporting(method, document, patience).await?;
         let mut pause = Duration::from_millis(20);
         let mut retries = RETRIES;
         loop {
@@ -70,7 +71,7 @@ impl Server {
                 ),
                 Turn::Lease(_) => None,
             };
-            let begin = |wire: &mut Wire| -> (Waiting, Texts) {
+            let begin = |wire: &mut Wire| -> (Waiting, Arc<Texts>) {
                 let snapshot = wire
                     .held(&document.uri)
                     .map_or(document, |held| &held.snapshot);
@@ -96,11 +97,7 @@ impl Server {
             };
             drop(permit);
             match answer {
-                Ok(answer) => {
-                    return self
-                        .read(method, &answer)
-                        .map(|answer| Asked { answer, texts });
-                }
+                Ok(answer) => return Ok(Asked { answer, texts }),
                 Err(RequestError::Rpc(error))
                     if retries > 0
                         && matches!(
@@ -126,11 +123,32 @@ impl Server {
         }
     }
 
-    fn read(&self, method: &str, answer: &RawValue) -> Result<Value, QueryError> {
-        serde_json::from_str(answer.get()).map_err(|error| QueryError::Failed {
-            name: self.name.clone(),
-            message: format!("its answer to {method} is unreadable: {error}"),
-        })
+    /// Makes sure that it can do this. A young server may still be about to say so.
+    async fn supporting(
+        &self,
+        method: &str,
+        document: &Snapshot,
+        patience: &Patience,
+    ) -> Result<(), QueryError> {
+        let mut ticks = self.store.ticks();
+        let until = self
+            .introduced
+            .get()
+            .map_or_else(Instant::now, |introduced| introduced.since + TO_REGISTER);
+        loop {
+            if self.supports(method, Some(document)) {
+                return Ok(());
+            }
+            if !self.is_alive() {
+                return Err(self.died());
+            }
+            let change = tokio::time::timeout_at(until, ticks.changed());
+            match patience.wait(change).await {
+                Ok(Ok(Ok(()))) => {}
+                Err(RequestError::Cancelled) => return Err(QueryError::Cancelled),
+                _ => return Err(self.not_supported(method)),
+            }
+        }
     }
 
     pub(super) fn error(&self, method: &str, error: RequestError) -> QueryError {
@@ -142,7 +160,7 @@ impl Server {
             },
             RequestError::Cancelled => QueryError::Cancelled,
             RequestError::Closed => self.died(),
-            RequestError::Rpc(error) if error.code == codes::METHOD_NOT_FOUND => {
+            RequestError::Rpc(error) if is_unsupported(method, &error) => {
                 self.not_supported(method)
             }
             RequestError::Rpc(error) => QueryError::Failed {
@@ -153,10 +171,86 @@ impl Server {
         }
     }
 
-    fn not_supported(&self, method: &str) -> QueryError {
+    pub fn not_supported(&self, method: &str) -> QueryError {
         QueryError::NotSupported {
             name: self.name.clone(),
             method: method.to_owned(),
+        }
+    }
+}
+
+/// Whether an error says that the server can't do this at all. There is a code for it, which not every server uses.
+fn is_unsupported(method: &str, error: &RpcError) -> bool {
+    const OF_ITSELF: [&str; 6] = [
+        "unhandled method",
+        "unknown method",
+        "unsupported method",
+        "method not found",
+        "not yet implemented",
+        "not implemented",
+    ];
+    const OF_A_METHOD: [&str; 4] = ["unsupported", "not supported", "not found", "implemented"];
+    let message = error.message.to_lowercase();
+    let message = message.trim();
+    let names_it = message.contains(&method.to_lowercase());
+    match error.code {
+        codes::METHOD_NOT_FOUND => true,
+        0 | codes::INVALID_REQUEST | codes::INTERNAL_ERROR => {
+            let mut parts = message.split(": ");
+            parts.any(|part| OF_ITSELF.iter().any(|words| part.starts_with(words)))
+                || ["not supported", "unsupported"].contains(&message.trim_end_matches('.'))
+                || (names_it && OF_A_METHOD.iter().any(|words| message.contains(words)))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn not_being_able_is_no_failure() {
+        let method = "textDocument/prepareTypeHierarchy";
+        for (code, message, expected) in [
+            (-32601, "whatever", true),
+            (
+                -32600,
+                "InvalidRequest: Unhandled method textDocument/prepareTypeHierarchy",
+                true,
+            ),
+            (
+                -32600,
+                "Unhandled method textDocument/prepareTypeHierarchy",
+                true,
+            ),
+            (-32600, "the request is no object", false),
+            (
+                0,
+                "\"textDocument/prepareTypeHierarchy\" not yet implemented",
+                true,
+            ),
+            (0, "not yet implemented", true),
+            (0, "Not supported.", true),
+            (
+                0,
+                "renaming a parameter of an interface is not supported",
+                false,
+            ),
+            (0, "no identifier found", false),
+            (
+                -32603,
+                "Unhandled method textDocument/prepareTypeHierarchy",
+                true,
+            ),
+            (-32603, "it crashed", false),
+            (-32602, "not supported", false),
+        ] {
+            let error = RpcError {
+                code,
+                message: message.into(),
+            };
+            assert_eq!(is_unsupported(method, &error), expected, "{code} {message}");
         }
     }
 }

@@ -156,6 +156,24 @@ fn ours() -> Value {
         "dynamicRegistration": true, "didCreate": true, "didRename": true, "didDelete": true
     });
     value["workspace"]["diagnostics"] = json!({"refreshSupport": true});
+    let kinds = json!({"valueSet": (1..=26).collect::<Vec<u8>>()});
+    value["workspace"]["symbol"] = json!({
+        "dynamicRegistration": true,
+        "symbolKind": kinds,
+        "resolveSupport": {"properties": ["location.range"]},
+    });
+    let document = &mut value["textDocument"];
+    document["documentSymbol"] = json!({
+        "dynamicRegistration": true,
+        "symbolKind": kinds,
+        "hierarchicalDocumentSymbolSupport": true,
+    });
+    for method in ["typeDefinition", "implementation"] {
+        document[method] = json!({"dynamicRegistration": true, "linkSupport": true});
+    }
+    for method in ["callHierarchy", "typeHierarchy"] {
+        document[method] = json!({"dynamicRegistration": true});
+    }
     value
 }
 
@@ -187,19 +205,45 @@ pub(super) fn manner(capabilities: &Value) -> Manner {
 
 /// The capability that announces a method, and the option in it that the method needs.
 pub(super) fn announces(capabilities: &Value, method: &str) -> bool {
-    let (provider, option) = match method {
-        "textDocument/definition" => ("definitionProvider", None),
-        "textDocument/references" => ("referencesProvider", None),
-        "textDocument/hover" => ("hoverProvider", None),
-        "textDocument/codeAction" => ("codeActionProvider", None),
-        "textDocument/diagnostic" => ("diagnosticProvider", None),
-        "codeAction/resolve" => ("codeActionProvider", Some("resolveProvider")),
+    let (method, option) = registered_as(method);
+    let provider = match method {
+        "textDocument/definition" => "definitionProvider",
+        "textDocument/typeDefinition" => "typeDefinitionProvider",
+        "textDocument/implementation" => "implementationProvider",
+        "textDocument/references" => "referencesProvider",
+        "textDocument/hover" => "hoverProvider",
+        "textDocument/documentSymbol" => "documentSymbolProvider",
+        "workspace/symbol" => "workspaceSymbolProvider",
+        "textDocument/prepareCallHierarchy" => "callHierarchyProvider",
+        "textDocument/prepareTypeHierarchy" => "typeHierarchyProvider",
+        "textDocument/rename" => "renameProvider",
+        "textDocument/formatting" => "documentFormattingProvider",
+        "textDocument/rangeFormatting" => "documentRangeFormattingProvider",
+        "textDocument/codeAction" => "codeActionProvider",
+        "textDocument/diagnostic" => "diagnosticProvider",
+        "workspace/executeCommand" => "executeCommandProvider",
         _ => return false,
     };
     let announced = &capabilities[provider];
     match option {
         Some(option) => announced[option] == true,
         None => announced.is_object() || *announced == true,
+    }
+}
+
+/// The method under which one is announced or registered, and the option that it needs there.
+pub(super) fn registered_as(method: &str) -> (&str, Option<&'static str>) {
+    match method {
+        "callHierarchy/incomingCalls" | "callHierarchy/outgoingCalls" => {
+            ("textDocument/prepareCallHierarchy", None)
+        }
+        "typeHierarchy/supertypes" | "typeHierarchy/subtypes" => {
+            ("textDocument/prepareTypeHierarchy", None)
+        }
+        "textDocument/prepareRename" => ("textDocument/rename", Some("prepareProvider")),
+        "codeAction/resolve" => ("textDocument/codeAction", Some("resolveProvider")),
+        "workspaceSymbol/resolve" => ("workspace/symbol", Some("resolveProvider")),
+        _ => (method, None),
     }
 }
 
@@ -257,7 +301,8 @@ mod tests {
     #[test]
     fn what_is_announced() {
         let capabilities = json!({
-            "definitionProvider": true, "referencesProvider": false, "hoverProvider": {}, "codeActionProvider": {"resolveProvider": true}
+            "definitionProvider": true, "referencesProvider": false, "hoverProvider": {}, "codeActionProvider": {"resolveProvider": true},
+            "callHierarchyProvider": true, "renameProvider": {}, "workspaceSymbolProvider": {"resolveProvider": true},
         });
         for (method, expected) in [
             ("textDocument/definition", true),
@@ -265,6 +310,12 @@ mod tests {
             ("textDocument/hover", true),
             ("textDocument/diagnostic", false),
             ("codeAction/resolve", true),
+            ("textDocument/prepareCallHierarchy", true),
+            ("callHierarchy/outgoingCalls", true),
+            ("typeHierarchy/subtypes", false),
+            ("textDocument/rename", true),
+            ("textDocument/prepareRename", false),
+            ("workspaceSymbol/resolve", true),
             ("made/up", false),
         ] {
             assert_eq!(announces(&capabilities, method), expected, "{method}");

@@ -224,7 +224,7 @@ impl Server {
         patience: &Patience,
     ) -> Result<(), QueryError> {
         let uri = &snapshot.uri;
-        let mut asked = self
+        let asked = self
             .ask(
                 PULL,
                 snapshot,
@@ -232,6 +232,7 @@ impl Server {
                 |about| json!({"textDocument": {"uri": about.snapshot.uri.as_str()}}),
             )
             .await?;
+        let mut report = wire::read_tree(&asked.answer).unwrap_or_default();
         let keep = |uri: &DocumentUri, report: &mut Value| {
             // An unchanged report never comes: we name no earlier result.
             if let Value::Array(items) = report["items"].take() {
@@ -247,14 +248,14 @@ impl Server {
                 );
             }
         };
-        if let Value::Object(related) = asked.answer["relatedDocuments"].take() {
+        if let Value::Object(related) = report["relatedDocuments"].take() {
             for (name, mut report) in related {
                 if let Ok(uri) = DocumentUri::parse(&name) {
                     keep(&uri, &mut report);
                 }
             }
         }
-        keep(uri, &mut asked.answer);
+        keep(uri, &mut report);
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use tokio::{
     process::{Child, ChildStdout, Command},
     sync::{Notify, watch},
     task::JoinHandle,
+    time::Instant,
 };
 
 use super::{Introduced, Phase, Server, capabilities, diagnostics, peer::Desk, store::Store};
@@ -60,6 +61,7 @@ impl Server {
         let mirror = Mirror::new(server.client.clone(), capabilities::manner(&capabilities));
         let _ = server.introduced.set(Introduced {
             capabilities,
+            since: Instant::now(),
             mirror,
         });
         server.client.notify("initialized", Some(json!({})));

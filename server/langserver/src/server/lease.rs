@@ -22,6 +22,7 @@ use super::{
 use crate::{
     answer::{Diagnostic, QueryError},
     client::Patience,
+    wire,
 };
 
 /// Of which texts a question is: those that the server always has, or those of a lease.
@@ -156,16 +157,17 @@ impl Leased {
                 |about| json!({"textDocument": {"uri": about.snapshot.uri.as_str()}}),
             )
             .await;
-        let mut asked = match asked {
+        let asked = match asked {
             Ok(asked) => asked,
             Err(QueryError::TimedOut { .. } | QueryError::Cancelled) => return Heard::Pending,
             Err(error) => return Heard::Unavailable(error.to_string()),
         };
-        let Value::Array(items) = asked.answer["items"].take() else {
+        let mut report = wire::read_tree(&asked.answer).unwrap_or_default();
+        let Value::Array(items) = report["items"].take() else {
             return Heard::Pending;
         };
-        let text = match asked.texts.remove(&document.uri) {
-            Some((text, _)) => text,
+        let text = match asked.texts.get(&document.uri) {
+            Some((text, _)) => text.clone(),
             None => document.clone(),
         };
         let kept = Kept {

@@ -22,12 +22,15 @@ use std::{
 };
 
 use serde_json::Value;
-use tokio::sync::{Notify, RwLock, watch};
+use tokio::{
+    sync::{Notify, RwLock, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 use workspace::{Encoding, Snapshot};
 
 pub(crate) use self::{
-    ask::About,
+    ask::{About, Asked},
     convert::carried,
     diagnostics::Freshness,
     files::{DiskChange, FileOperation},
@@ -88,6 +91,7 @@ pub(crate) struct Server {
 /// What is known once the server has introduced itself.
 struct Introduced {
     capabilities: Value,
+    since: Instant,
     mirror: Mirror,
 }
 
@@ -205,7 +209,8 @@ impl Server {
             .introduced
             .get()
             .is_some_and(|introduced| capabilities::announces(&introduced.capabilities, method));
-        announced || self.desk().registrations.has(method, document)
+        let (registered, option) = capabilities::registered_as(method);
+        announced || self.desk().registrations.has(registered, option, document)
     }
 
     /// The sources of diagnostics that follow saves and have not looked at this text: it was not saved, or the check of it

@@ -49,6 +49,7 @@ impl Peer for Server {
                 if files {
                     self.watch_anew();
                 }
+                self.store.ring();
                 Value::Null
             }
             "client/unregisterCapability" => {

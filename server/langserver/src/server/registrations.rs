@@ -39,10 +39,12 @@ struct Registration {
 }
 
 impl Registrations {
-    /// Whether a method was registered, for this document where one is named.
-    pub fn has(&self, method: &str, document: Option<&Snapshot>) -> bool {
-        self.of(method)
-            .any(|registration| registration.covers(document))
+    /// Whether a method was registered, with this option if it needs one, for this document where one is named.
+    pub fn has(&self, method: &str, option: Option<&str>, document: Option<&Snapshot>) -> bool {
+        self.of(method).any(|registration| {
+            option.is_none_or(|option| registration.register_options[option] == true)
+                && registration.covers(document)
+        })
     }
 
     /// The options of every registration of a method.

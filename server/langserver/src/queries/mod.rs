@@ -1,0 +1,132 @@
+//! The questions: how each is put to a server and what becomes of its answer. Positions are bytes here and columns
+//! there; nothing found, found elsewhere and not supported stay three different things.
+
+mod change;
+mod hierarchy;
+mod places;
+mod symbols;
+mod texts;
+
+pub(crate) use self::hierarchy::Way;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use workspace::{ByteOffset, ByteRange, Snapshot, Workspace};
+
+use crate::{
+    answer::{Answer, QueryError},
+    client::Patience,
+    mirror::difference,
+    server::{About, Asked, Server, carried},
+    wire,
+};
+
+/// One question about a document.
+#[derive(Clone)]
+pub(crate) struct Question {
+    pub server: Arc<Server>,
+    pub document: Snapshot,
+    pub workspace: Arc<Workspace>,
+    /// How long to wait until the server knows everything, before it is asked what it knows.
+    pub until_ready: Patience,
+    pub answer: Patience,
+}
+
+impl Question {
+    /// Asks what may concern the whole project, when the server knows all of it (`true`) or when the time is up.
+    async fn ask(
+        &self,
+        method: &'static str,
+        params: impl Fn(&About<'_>) -> Value,
+    ) -> Result<(Asked, bool), QueryError> {
+        let complete = self.complete().await?;
+        let asked = self
+            .server
+            .ask(method, &self.document, &self.answer, params)
+            .await?;
+        Ok((asked, complete))
+    }
+
+    /// Asks about a place in the document.
+    async fn ask_at(
+        &self,
+        method: &'static str,
+        at: ByteOffset,
+    ) -> Result<(Asked, bool), QueryError> {
+        self.ask(method, |about| about_position(about, &self.document, at))
+            .await
+    }
+
+    /// Asks what the document alone answers: nobody needs to know all of the project for it.
+    async fn ask_alone(
+        &self,
+        method: &'static str,
+        params: impl Fn(&About<'_>) -> Value,
+    ) -> Result<Asked, QueryError> {
+        self.server
+            .ask(method, &self.document, &self.answer, params)
+            .await
+    }
+
+    /// Whether the server knows everything, after it has had the time to.
+    async fn complete(&self) -> Result<bool, QueryError> {
+        self.server.show(&self.document);
+        self.server.ready(&self.until_ready).await
+    }
+
+    fn answered<T>(&self, value: T, complete: bool, left_out: usize) -> Answer<T> {
+        Answer {
+            value,
+            complete,
+            server: self.server.name().to_owned(),
+            left_out,
+        }
+    }
+
+    /// What an answer says, if it is one.
+    fn fit<T>(&self, method: &str, read: Result<T, wire::Unfit>) -> Result<T, QueryError> {
+        read.map_err(|wire::Unfit| {
+            self.failed(format!("its answer to {method} is none that can be read"))
+        })
+    }
+
+    fn failed(&self, message: String) -> QueryError {
+        QueryError::Failed {
+            name: self.server.name().to_owned(),
+            message,
+        }
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, QueryError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| QueryError::Unreadable(error.to_string()))
+}
+
+fn about_position(about: &About<'_>, asked: &Snapshot, at: ByteOffset) -> Value {
+    let at = moved(about, asked, ByteRange { start: at, end: at }).start;
+    json!({
+        "textDocument": {"uri": about.snapshot.uri.as_str()},
+        "position": wire::position(about.snapshot.text.position(at, about.encoding)),
+    })
+}
+
+pub(super) fn about_range(about: &About<'_>, asked: &Snapshot, range: ByteRange) -> wire::Range {
+    about
+        .snapshot
+        .text
+        .range(moved(about, asked, range), about.encoding)
+        .into()
+}
+
+/// A range of the text that was asked about, in the text that the server has: the buffer may have gone on meanwhile.
+pub(super) fn moved(about: &About<'_>, asked: &Snapshot, range: ByteRange) -> ByteRange {
+    if about.snapshot.revision == asked.revision || about.snapshot.text == asked.text {
+        return range;
+    }
+    carried(range, &difference(&asked.text, &about.snapshot.text))
+}

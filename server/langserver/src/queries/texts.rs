@@ -1,0 +1,97 @@
+//! The texts that an answer is about: those that the server was told, else the disk's, each read once.
+
+use std::{collections::BTreeMap, num::NonZero, sync::Arc, thread};
+
+use workspace::{DocumentUri, Encoding, Snapshot, Workspace};
+
+use super::{Question, blocking};
+use crate::{
+    answer::{Location, QueryError},
+    mirror::Texts,
+    wire::Place,
+};
+
+/// From so many files on, several are read at a time.
+const MANY: usize = 16;
+
+/// Texts by name; what can't be read or is not to be shown is `None`.
+pub(super) struct Shelf {
+    pub encoding: Encoding,
+    read: BTreeMap<DocumentUri, Option<Snapshot>>,
+}
+
+impl Shelf {
+    pub fn text(&self, uri: &DocumentUri) -> Option<&Snapshot> {
+        self.read.get(uri)?.as_ref()
+    }
+
+    pub fn place(&self, (uri, range): &Place) -> Option<Location> {
+        let snapshot = self.text(uri)?;
+        Some(Location {
+            snapshot: snapshot.clone(),
+            range: snapshot.text.byte_range(*range, self.encoding),
+        })
+    }
+}
+
+impl Question {
+    /// Works on an answer with the texts of these documents at hand.
+    pub(super) async fn with_texts<T: Send + 'static>(
+        &self,
+        texts: Arc<Texts>,
+        uris: Vec<DocumentUri>,
+        work: impl FnOnce(&Shelf) -> T + Send + 'static,
+    ) -> Result<T, QueryError> {
+        let (workspace, encoding) = (self.workspace.clone(), self.server.encoding());
+        blocking(move || {
+            let read = read_all(&workspace, &texts, uris);
+            work(&Shelf { encoding, read })
+        })
+        .await
+    }
+}
+
+fn read_all(
+    workspace: &Workspace,
+    texts: &Texts,
+    uris: Vec<DocumentUri>,
+) -> BTreeMap<DocumentUri, Option<Snapshot>> {
+    let mut all: BTreeMap<DocumentUri, Option<Snapshot>> =
+        uris.into_iter().map(|uri| (uri, None)).collect();
+    let mut wanted: Vec<_> = all.iter_mut().collect();
+    let read = |part: &mut [(&DocumentUri, &mut Option<Snapshot>)]| {
+        for (uri, text) in part {
+            **text = text_of(workspace, texts, uri);
+        }
+    };
+    if wanted.len() < MANY {
+        read(&mut wanted);
+    } else {
+        let readers = thread::available_parallelism()
+            .map_or(1, NonZero::get)
+            .min(8);
+        let share = wanted.len().div_ceil(readers);
+        thread::scope(|scope| {
+            for part in wanted.chunks_mut(share) {
+                scope.spawn(move || read(part));
+            }
+        });
+    }
+    all
+}
+
+/// The text that a server meant: the one that it was told, else the disk's, which it reads itself.
+pub(super) fn text_of(workspace: &Workspace, texts: &Texts, uri: &DocumentUri) -> Option<Snapshot> {
+    match texts.get(uri) {
+        Some((snapshot, _)) => {
+            let hidden = uri
+                .path()
+                .is_some_and(|path| workspace.is_ignored_for_model(path));
+            (!hidden).then(|| snapshot.clone())
+        }
+        None => workspace
+            .read(uri)
+            .inspect_err(|error| tracing::debug!(%error, "left out"))
+            .ok(),
+    }
+}
