@@ -11,7 +11,7 @@ use crate::{
     answer::{Diagnosis, QueryError},
     client::Patience,
     mirror::language,
-    server::{Heard, Leased, Server},
+    server::{Heard, Leased, Used},
 };
 
 /// Servers that are shown held texts. It ends when it is dropped, when its time is up, or when it is cancelled: until
@@ -20,6 +20,8 @@ use crate::{
 pub struct Lease {
     held: BTreeMap<DocumentUri, Snapshot>,
     leased: Vec<Leased>,
+    /// None of them is put to rest meanwhile.
+    _used: Vec<Used>,
     missing: BTreeMap<DocumentUri, QueryError>,
     patience: Patience,
 }
@@ -34,7 +36,7 @@ impl Pool {
         cancel: &CancellationToken,
     ) -> Lease {
         let patience = Patience::of(deadline, cancel);
-        let mut groups: Vec<(Arc<Server>, Vec<Snapshot>)> = Vec::new();
+        let mut groups: Vec<(Used, Vec<Snapshot>)> = Vec::new();
         let mut missing = BTreeMap::new();
         for text in &held {
             match self.ready_server(text, &patience).await {
@@ -50,9 +52,13 @@ impl Pool {
         // Always in this order: two that want the same servers never wait for each other.
         groups.sort_by_key(|(server, _)| Arc::as_ptr(server).addr());
         let mut leased = Vec::with_capacity(groups.len());
+        let mut used = Vec::with_capacity(groups.len());
         for (server, texts) in groups {
             match server.lease(&texts, &patience).await {
-                Ok(lease) => leased.push(lease),
+                Ok(lease) => {
+                    leased.push(lease);
+                    used.push(server);
+                }
                 Err(error) => {
                     missing.extend(texts.into_iter().map(|text| (text.uri, error.clone())));
                 }
@@ -64,6 +70,7 @@ impl Pool {
                 .map(|text| (text.uri.clone(), text))
                 .collect(),
             leased,
+            _used: used,
             missing,
             patience,
         }
@@ -74,7 +81,7 @@ impl Pool {
         &self,
         document: &Snapshot,
         patience: &Patience,
-    ) -> Result<Arc<Server>, QueryError> {
+    ) -> Result<Used, QueryError> {
         let server = self.slot(document)?.acquire(self, patience).await?;
         // As it is: the held text is for the lease alone.
         if let Ok(newest) = self.read(&document.uri).await {
