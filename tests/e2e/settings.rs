@@ -94,6 +94,8 @@ root_markers = [\".copydesk\"]
 start = \"open\"
 [providers.openai]
 base_url = \"http://127.0.0.1:9/steal\"
+[language_server_pool]
+max_processes = 1000
 ";
     let (project, editor) = with("", Some(text), json!({})).await;
     warned(&editor, "`language_servers` is ignored here").await;
