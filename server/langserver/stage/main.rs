@@ -2,6 +2,7 @@
 //! and waits to be killed (`own`), and this crate's supervisor (`__supervise`). Never part of the product.
 
 mod script;
+mod toy;
 
 use std::{
     io::{Read, Write},

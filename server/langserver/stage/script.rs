@@ -4,6 +4,8 @@
 //! - `capabilities`: what `initialize` answers
 //! - `first`: what to do before anything is read
 //! - `on`: by method, a list of what to do at the first, second, … time it comes; the last goes for all later ones
+//! - `toy`: it understands the language of `toy.rs`; "push": it pushes what is wrong with every open document whenever
+//!   one changes, without a version; "pull": it answers to being asked
 //!
 //! What to do is a list of `{"answer": …}`, `{"error": …}`, `{"notify": [method, params]}`, `{"ask": [method, params]}`
 //! (and wait for the answer), `{"print": text}`, `{"stderr": text}`, `{"run": [program, …]}` (and wait for it), `{"die": code}`,
@@ -21,12 +23,15 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::toy::Toy;
+
 struct Stage<'a> {
     script: Value,
     log: File,
     input: StdinLock<'a>,
     times: HashMap<String, usize>,
     versions: HashMap<String, Value>,
+    toy: Toy,
     asked: u64,
 }
 
@@ -45,6 +50,7 @@ pub fn serve(script: &Path) -> ExitCode {
         input: io::stdin().lock(),
         times: HashMap::new(),
         versions: HashMap::new(),
+        toy: Toy::default(),
         asked: 0,
     };
     stage.write_log(&json!({"pid": std::process::id()}));
@@ -67,6 +73,17 @@ impl Stage<'_> {
         if let (Some(uri), Some(version)) = (document["uri"].as_str(), document.get("version")) {
             self.versions.insert(uri.to_owned(), version.clone());
         }
+        let is_toy = self.script["toy"].is_string();
+        if is_toy {
+            self.toy.told(&method, &message["params"]);
+            if self.script["toy"] == "push" && method.starts_with("textDocument/did") {
+                for uri in self.toy.open() {
+                    let problems = self.toy.problems(uri);
+                    let params = json!({"uri": uri, "diagnostics": problems});
+                    notify(&json!(["textDocument/publishDiagnostics", params]));
+                }
+            }
+        }
         let time = self.times.entry(method.clone()).or_default();
         let at = *time;
         *time += 1;
@@ -77,6 +94,11 @@ impl Stage<'_> {
             .cloned();
         if let Some(instruction) = instruction {
             return self.act(&instruction, message);
+        }
+        let known = is_toy.then(|| self.toy.answer(&method, &message["params"]));
+        if let Some(answer) = known.flatten() {
+            Self::answer(message, "result", &answer);
+            return None;
         }
         match method.as_str() {
             "initialize" => {

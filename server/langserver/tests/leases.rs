@@ -116,6 +116,8 @@ async fn swapped_in_asked_and_swapped_back_under_rising_versions() {
                 "of version 1",
                 "borrowed"
             );
+            let hover = lease.hover(&a, ByteOffset(3)).await.expect("answered");
+            assert_eq!(hover.value.as_deref(), Some("h"));
             // Typed while it lasts: told when it is over.
             stand.replace("a.rs", "fn", "fn fn");
             assert_eq!(said(&stand.pool.known_diagnostics(&a.uri)), "of version 1");

@@ -1,29 +1,373 @@
-//! What edits did to the diagnostics.
+//! What edits did to the diagnostics: of the edited documents first, then of those that depend on them, while time lasts.
+//! The servers are asked of the texts as they are, and under a lease of the texts as they were. It changes nothing.
 
-#![allow(clippy::unused_async)] // not built yet
+mod compare;
+mod dependents;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use futures::future::{join, join_all};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use workspace::Snapshot;
+use workspace::{ByteRange, DocumentUri, Snapshot};
 
-use super::Pool;
-use crate::answer::Consequences;
+use self::dependents::Found;
+use super::{Pool, slot::Slot};
+use crate::{
+    answer::{Consequences, Diagnostic, QueryError},
+    client::Patience,
+    mirror::{difference, language},
+    queries::Question,
+    server::{Heard, Leased, Server, Turn},
+};
+
+/// How many documents beside the edited ones are looked at.
+const MOST_DEPENDENTS: usize = 20;
 
 impl Pool {
     /// What edits did to the diagnostics of the edited documents and of those that depend on them. `before` holds each
     /// edited document as it was before the edits (empty if it did not exist); what they are now is read. Answers within
-    /// `deadline`, and what is not known by then is pending.
+    /// `deadline`, and what is not known by then is pending. What follows saves (`rustc`) is left out: its diagnostics
+    /// are of what was saved and checked, hardly ever of both texts.
     pub async fn consequences(
         &self,
         before: &[Snapshot],
         deadline: Duration,
         cancel: &CancellationToken,
     ) -> Consequences {
-        let _ = (deadline, cancel);
-        Consequences {
-            pending: before.iter().map(|one| one.uri.clone()).collect(),
-            ..Consequences::default()
+        let patience = Patience::of(deadline, cancel);
+        let mut all = Consequences::default();
+        let mut groups: Vec<(Arc<Slot>, Vec<Edited>)> = Vec::new();
+        for before in before {
+            let edited = Edited {
+                now: self.read(&before.uri).await.ok(),
+                before: before.clone(),
+            };
+            match self.slot(before) {
+                Ok(slot) => match groups.iter_mut().find(|(one, _)| Arc::ptr_eq(one, &slot)) {
+                    Some((_, group)) => group.push(edited),
+                    None => groups.push((slot, vec![edited])),
+                },
+                Err(error) => all
+                    .unavailable
+                    .push((before.uri.clone(), error.to_string())),
+            }
+        }
+        let groups = groups
+            .into_iter()
+            .map(|(slot, edited)| self.consequences_at(slot, edited, &patience));
+        for one in join_all(groups).await {
+            all.added.extend(one.added);
+            all.cured += one.cured;
+            all.pending.extend(one.pending);
+            all.unavailable.extend(one.unavailable);
+        }
+        // Within a document they are in order; the edited documents stand first.
+        all.added.sort_by_key(|(_, diagnostic)| diagnostic.severity);
+        all
+    }
+
+    async fn consequences_at(
+        &self,
+        slot: Arc<Slot>,
+        edited: Vec<Edited>,
+        patience: &Patience,
+    ) -> Consequences {
+        let mut step = Step {
+            pool: self,
+            patience,
+            documents: edited.iter().map(Edited::document).collect(),
+            edited,
+        };
+        let server = match slot.acquire(self, patience).await {
+            Ok(server) => server,
+            Err(QueryError::NotReady { name }) => {
+                return step.none(&Heard::Pending, &format!("{name} is starting"));
+            }
+            Err(QueryError::Cancelled) => return step.none(&Heard::Pending, "cancelled"),
+            Err(error) => return step.none(&Heard::Unavailable(error.to_string()), ""),
+        };
+        for now in step.edited.iter().filter_map(|one| one.now.as_ref()) {
+            server.show(now);
+        }
+        match server.ready(patience).await {
+            Ok(true) => {}
+            Ok(false) => {
+                let why = format!("{} is still indexing", server.name());
+                return step.none(&Heard::Pending, &why);
+            }
+            Err(QueryError::Cancelled) => return step.none(&Heard::Pending, "cancelled"),
+            Err(error) => return step.none(&Heard::Unavailable(error.to_string()), ""),
+        }
+        step.look(&server).await;
+        step.result(server.name())
+    }
+}
+
+/// A document that was edited.
+struct Edited {
+    before: Snapshot,
+    /// `None`: it was deleted.
+    now: Option<Snapshot>,
+}
+
+/// A document that is looked at, and what was said of it.
+struct Document {
+    text: Snapshot,
+    why: Why,
+    before: Option<Heard>,
+    now: Option<Heard>,
+}
+
+/// Why a document is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    Edited,
+    Depends,
+    /// Nothing says that it depends on what was edited.
+    Open,
+}
+
+/// What is found out about the edits of one server's documents.
+struct Step<'a> {
+    pool: &'a Pool,
+    patience: &'a Patience,
+    edited: Vec<Edited>,
+    documents: Vec<Document>,
+}
+
+impl Edited {
+    fn document(&self) -> Document {
+        let nothing = |text: &Snapshot| Heard::Said(text.clone(), Vec::new());
+        Document {
+            text: self.before.clone(),
+            why: Why::Edited,
+            // Of an empty text there is nothing to say, and a document that is gone has no problems.
+            before: self.before.text.is_empty().then(|| nothing(&self.before)),
+            now: self.now.is_none().then(|| nothing(&self.before)),
         }
     }
+
+    /// What changed, in the text before and in the text now.
+    fn change(&self) -> (ByteRange, ByteRange) {
+        let Some(now) = &self.now else {
+            let whole = ByteRange::new(0, self.before.text.len());
+            return (whole, ByteRange::new(0, 0));
+        };
+        let change = difference(&self.before.text, &now.text);
+        let start = change.range.start.0;
+        (
+            change.range,
+            ByteRange::new(start, start + change.text.len()),
+        )
+    }
+}
+
+impl Step<'_> {
+    async fn look(&mut self, server: &Arc<Server>) {
+        let (now, found) = join(self.now_of_edited(server), self.dependents_now(server)).await;
+        for (at, heard) in now {
+            self.documents[at].now = Some(heard);
+        }
+        self.add(server, found.documents, Why::Depends);
+        self.add(server, self.open_beside(server), Why::Open);
+        let is_known = |document: &Document| document.before.is_some();
+        if self.documents.iter().all(is_known) {
+            return;
+        }
+        let texts: Vec<Snapshot> = self.edited.iter().map(|one| one.before.clone()).collect();
+        // What is left after it goes to what the dependents are like now.
+        let left = self
+            .patience
+            .until
+            .saturating_duration_since(Instant::now());
+        let for_lease = Patience {
+            until: Instant::now() + left.mul_f32(0.7),
+            cancel: self.patience.cancel.clone(),
+        };
+        if let Ok(lease) = server.lease(&texts, &for_lease).await {
+            self.look_before(&lease, &found.names, &for_lease).await;
+        }
+        let since = Instant::now();
+        let waits: Vec<usize> = self.unknown(|document| document.now.is_none());
+        let edited: Vec<DocumentUri> = self.edited_now().map(|now| now.uri.clone()).collect();
+        let heard = waits.iter().map(async |&at| {
+            let text = &self.documents[at].text;
+            let heard = server.beside(text, &edited, since, self.patience).await;
+            (at, heard)
+        });
+        for (at, heard) in join_all(heard).await {
+            self.documents[at].now = Some(heard);
+        }
+    }
+
+    async fn now_of_edited(&self, server: &Arc<Server>) -> Vec<(usize, Heard)> {
+        let edited = self.edited.iter().enumerate();
+        let heard = edited.filter_map(|(at, edited)| {
+            let now = edited.now.as_ref()?;
+            Some(async move { (at, server.native(now, self.patience).await) })
+        });
+        join_all(heard).await
+    }
+
+    /// What depends on the changed symbols that there are now.
+    async fn dependents_now(&self, server: &Arc<Server>) -> Found {
+        let mut found = Found::default();
+        for edited in &self.edited {
+            let (_, changed) = edited.change();
+            if let Some(now) = &edited.now {
+                let question = self.question(server, now, self.patience, Turn::Ordinary);
+                found.look(&question, changed).await;
+            }
+        }
+        found
+    }
+
+    /// Everything that is asked of the texts as they were: the edited ones first.
+    async fn look_before(&mut self, lease: &Leased, names: &[String], patience: &Patience) {
+        self.hear_before(lease, patience).await;
+        let mut found = Found {
+            names: names.to_vec(),
+            ..Found::default()
+        };
+        for edited in &self.edited {
+            let (changed, _) = edited.change();
+            let question = self.question(lease.server(), &edited.before, patience, lease.turn());
+            found.look(&question, changed).await;
+        }
+        self.add(lease.server(), found.documents, Why::Depends);
+        self.hear_before(lease, patience).await;
+    }
+
+    fn question(
+        &self,
+        server: &Arc<Server>,
+        document: &Snapshot,
+        patience: &Patience,
+        turn: Turn,
+    ) -> Question {
+        Question {
+            server: server.clone(),
+            document: document.clone(),
+            workspace: self.pool.workspace.clone(),
+            until_ready: patience.clone(),
+            answer: patience.clone(),
+            turn,
+        }
+    }
+
+    async fn hear_before(&mut self, lease: &Leased, patience: &Patience) {
+        // Of the edited ones alone the first time: what others are like is asked when these are known.
+        let are_edited_known = self
+            .documents
+            .iter()
+            .all(|one| one.why != Why::Edited || one.before.is_some());
+        let waits = self.unknown(|document| {
+            document.before.is_none() && (are_edited_known || document.why == Why::Edited)
+        });
+        let heard = waits.iter().map(async |&at| {
+            let text = &self.documents[at].text;
+            (at, lease.diagnose(text, patience).await)
+        });
+        for (at, heard) in join_all(heard).await {
+            self.documents[at].before = Some(heard);
+        }
+    }
+
+    fn unknown(&self, is_unknown: impl Fn(&Document) -> bool) -> Vec<usize> {
+        (0..self.documents.len())
+            .filter(|&at| is_unknown(&self.documents[at]))
+            .collect()
+    }
+
+    fn edited_now(&self) -> impl Iterator<Item = &Snapshot> {
+        self.edited.iter().filter_map(|one| one.now.as_ref())
+    }
+
+    /// Looks at these too, as long as there are not too many.
+    fn add(&mut self, server: &Arc<Server>, texts: Vec<Snapshot>, why: Why) {
+        for text in texts {
+            let beside = self.documents.len() - self.edited.len();
+            let mut known = self.documents.iter_mut();
+            if let Some(known) = known.find(|one| one.text.uri == text.uri) {
+                if known.why == Why::Open {
+                    known.why = why;
+                }
+                continue;
+            }
+            // What lies elsewhere, as a dependency's source does, nobody edits by mistake.
+            let path = text.uri.path();
+            let is_ours = path.is_none_or(|path| self.pool.workspace.root_of(path).is_some());
+            if beside < MOST_DEPENDENTS && is_ours && server.serves(language(&text)) {
+                self.documents.push(Document {
+                    text,
+                    why,
+                    before: None,
+                    now: None,
+                });
+            }
+        }
+    }
+
+    /// The editor's documents of the same language that this server has.
+    fn open_beside(&self, server: &Arc<Server>) -> Vec<Snapshot> {
+        let open = self.pool.workspace.buffers().all().into_iter();
+        open.filter(|open| server.serves(language(open)))
+            .filter(|open| {
+                let owner = self.pool.owner(open);
+                owner.is_some_and(|owner| Arc::ptr_eq(&owner, server))
+            })
+            .collect()
+    }
+
+    /// The answer where nothing could be asked.
+    fn none(self, heard: &Heard, why: &str) -> Consequences {
+        let uris = self.edited.into_iter().map(|one| one.before.uri);
+        let mut all = Consequences::default();
+        match heard {
+            Heard::Unavailable(reason) => {
+                all.unavailable = uris.map(|uri| (uri, reason.clone())).collect();
+            }
+            _ => all.pending = uris.map(|uri| (uri, why.to_owned())).collect(),
+        }
+        all
+    }
+
+    fn result(self, server: &str) -> Consequences {
+        let mut all = Consequences::default();
+        for document in self.documents {
+            let Document {
+                text: Snapshot { uri, .. },
+                why,
+                before,
+                now,
+            } = document;
+            match (before, now) {
+                (Some(Heard::Said(before, old)), Some(Heard::Said(now, new))) => {
+                    let (added, cured) =
+                        compare::compared((&before.text, counted(old)), (&now.text, counted(new)));
+                    all.cured += cured;
+                    all.added
+                        .extend(added.into_iter().map(|one| (now.clone(), one)));
+                }
+                (Some(Heard::Unavailable(reason)), _) | (_, Some(Heard::Unavailable(reason))) => {
+                    if why != Why::Open {
+                        all.unavailable.push((uri, reason));
+                    }
+                }
+                _ if why == Why::Open => {}
+                _ => all
+                    .pending
+                    .push((uri, format!("{server} has not finished"))),
+            }
+        }
+        all
+    }
+}
+
+/// Hints are notes on other problems, or greyed-out code.
+fn counted(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    found.retain(|one| one.severity < crate::answer::Severity::Hint);
+    found.sort_by_key(|one| (one.range, one.severity));
+    found
 }

@@ -4,26 +4,25 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
-use workspace::{DocumentUri, Snapshot};
+use workspace::{ByteOffset, DocumentUri, Snapshot, Workspace};
 
 use super::Pool;
 use crate::{
-    answer::{Diagnosis, QueryError},
+    answer::{Answer, Diagnosis, Location, QueryError, Symbol},
     client::Patience,
     mirror::language,
-    server::{Heard, Leased, Used},
+    queries::Question,
+    server::{Heard, Leased, Server},
 };
 
 /// Servers that are shown held texts. It ends when it is dropped, when its time is up, or when it is cancelled: until
 /// then every ordinary question to these servers waits, so it is to be short.
-#[derive(Debug)]
 pub struct Lease {
     held: BTreeMap<DocumentUri, Snapshot>,
     leased: Vec<Leased>,
-    /// None of them is put to rest meanwhile.
-    _used: Vec<Used>,
     missing: BTreeMap<DocumentUri, QueryError>,
     patience: Patience,
+    workspace: Arc<Workspace>,
 }
 
 impl Pool {
@@ -36,7 +35,7 @@ impl Pool {
         cancel: &CancellationToken,
     ) -> Lease {
         let patience = Patience::of(deadline, cancel);
-        let mut groups: Vec<(Used, Vec<Snapshot>)> = Vec::new();
+        let mut groups: Vec<(Arc<Server>, Vec<Snapshot>)> = Vec::new();
         let mut missing = BTreeMap::new();
         for text in &held {
             match self.ready_server(text, &patience).await {
@@ -52,13 +51,9 @@ impl Pool {
         // Always in this order: two that want the same servers never wait for each other.
         groups.sort_by_key(|(server, _)| Arc::as_ptr(server).addr());
         let mut leased = Vec::with_capacity(groups.len());
-        let mut used = Vec::with_capacity(groups.len());
         for (server, texts) in groups {
             match server.lease(&texts, &patience).await {
-                Ok(lease) => {
-                    leased.push(lease);
-                    used.push(server);
-                }
+                Ok(lease) => leased.push(lease),
                 Err(error) => {
                     missing.extend(texts.into_iter().map(|text| (text.uri, error.clone())));
                 }
@@ -70,9 +65,9 @@ impl Pool {
                 .map(|text| (text.uri.clone(), text))
                 .collect(),
             leased,
-            _used: used,
             missing,
             patience,
+            workspace: self.workspace.clone(),
         }
     }
 
@@ -81,7 +76,7 @@ impl Pool {
         &self,
         document: &Snapshot,
         patience: &Patience,
-    ) -> Result<Used, QueryError> {
+    ) -> Result<Arc<Server>, QueryError> {
         let server = self.slot(document)?.acquire(self, patience).await?;
         // As it is: the held text is for the lease alone.
         if let Ok(newest) = self.read(&document.uri).await {
@@ -100,24 +95,82 @@ impl Lease {
     /// What the document's server says of it beside the held texts: of the held one, if it is one of them.
     pub async fn diagnostics(&self, document: &Snapshot) -> Diagnosis {
         let document = self.held.get(&document.uri).unwrap_or(document);
-        if let Some(error) = self.missing.get(&document.uri) {
-            return match error {
-                QueryError::NotReady { .. }
-                | QueryError::Cancelled
-                | QueryError::TimedOut { .. } => Diagnosis::Pending(Vec::new()),
-                error => Diagnosis::Unavailable(error.to_string()),
-            };
-        }
-        let language = language(document);
-        let mut serving = self.leased.iter();
-        let Some(lease) = serving.find(|lease| lease.server().serves(language)) else {
-            let reason = format!("no server for {language} is shown the held texts");
-            return Diagnosis::Unavailable(reason);
+        let lease = match self.lease(document) {
+            Ok(lease) => lease,
+            Err(
+                QueryError::NotReady { .. } | QueryError::Cancelled | QueryError::TimedOut { .. },
+            ) => return Diagnosis::Pending(Vec::new()),
+            Err(error) => return Diagnosis::Unavailable(error.to_string()),
         };
         match lease.diagnose(document, &self.patience).await {
             Heard::Said(_, found) => Diagnosis::Fresh(found),
             Heard::Pending => Diagnosis::Pending(Vec::new()),
             Heard::Unavailable(reason) => Diagnosis::Unavailable(reason),
         }
+    }
+
+    /// What a document is made of, with the text in which it is.
+    pub async fn document_symbols(
+        &self,
+        document: &Snapshot,
+    ) -> Result<Answer<(Snapshot, Vec<Symbol>)>, QueryError> {
+        self.question(document)?.document_symbols().await
+    }
+
+    /// Where what stands at `at` is defined.
+    pub async fn definition(
+        &self,
+        document: &Snapshot,
+        at: ByteOffset,
+    ) -> Result<Answer<Vec<Location>>, QueryError> {
+        let question = self.question(document)?;
+        question.locations("textDocument/definition", at).await
+    }
+
+    /// Where what stands at `at` is used.
+    pub async fn references(
+        &self,
+        document: &Snapshot,
+        at: ByteOffset,
+        include_declaration: bool,
+    ) -> Result<Answer<Vec<Location>>, QueryError> {
+        let question = self.question(document)?;
+        question.references(at, include_declaration).await
+    }
+
+    /// What is to be said of what stands at `at`, as Markdown.
+    pub async fn hover(
+        &self,
+        document: &Snapshot,
+        at: ByteOffset,
+    ) -> Result<Answer<Option<String>>, QueryError> {
+        self.question(document)?.hover(at).await
+    }
+
+    fn question(&self, document: &Snapshot) -> Result<Question, QueryError> {
+        let document = self.held.get(&document.uri).unwrap_or(document);
+        let lease = self.lease(document)?;
+        Ok(Question {
+            server: lease.server().clone(),
+            document: document.clone(),
+            workspace: self.workspace.clone(),
+            until_ready: self.patience.clone(),
+            answer: self.patience.clone(),
+            turn: lease.turn(),
+        })
+    }
+
+    /// The lease at a document's server.
+    fn lease(&self, document: &Snapshot) -> Result<&Leased, QueryError> {
+        if let Some(error) = self.missing.get(&document.uri) {
+            return Err(error.clone());
+        }
+        let language = language(document);
+        let mut leased = self.leased.iter();
+        leased
+            .find(|lease| lease.server().serves(language))
+            .ok_or_else(|| QueryError::NoServer {
+                language: language.to_owned(),
+            })
     }
 }

@@ -2,7 +2,6 @@
 //! the buffers, asked through here. Nothing that is not `async` ever waits for a server.
 
 mod asked;
-mod care;
 mod choice;
 mod consequences;
 mod ears;
@@ -23,20 +22,14 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use workspace::{DocumentUri, Snapshot, Workspace};
 
-pub use self::{care::Bounds, lease::Lease};
-use self::{
-    care::Room,
-    choice::{Candidate, Choice},
-    ears::Ears,
-    slot::Slot,
-    watch::Watch,
-};
+pub use self::lease::Lease;
+use self::{choice::Choice, ears::Ears, slot::Slot, watch::Watch};
 use crate::{
     answer::{Diagnosis, Diagnostic, QueryError, ServerStatus},
     client::Patience,
-    config::{PoolConfig, Servers},
+    config::Servers,
     queries::Question,
-    server::{Freshness, Server, Used},
+    server::{Freshness, Server, Turn},
 };
 
 /// How long the pool waits for servers. Every wait can also be cancelled.
@@ -66,8 +59,6 @@ pub struct Pool {
     choice: Choice,
     workspace: Arc<Workspace>,
     limits: Limits,
-    bounds: Bounds,
-    room: Arc<Room>,
     /// Where servers are started from calls that are not `async`.
     runtime: Option<Handle>,
     slots: Mutex<Vec<Arc<Slot>>>,
@@ -86,23 +77,11 @@ impl Pool {
 
     /// The same with other limits.
     pub fn with_limits(servers: Servers, workspace: Arc<Workspace>, limits: Limits) -> Arc<Self> {
-        Self::bounded(servers, workspace, limits, PoolConfig::default().bounds())
-    }
-
-    /// The same with other limits, and with bounds for what servers may cost.
-    pub fn bounded(
-        servers: Servers,
-        workspace: Arc<Workspace>,
-        limits: Limits,
-        bounds: Bounds,
-    ) -> Arc<Self> {
         let pool = Arc::new_cyclic(|me| Self {
             me: me.clone(),
             choice: Choice::new(servers),
             workspace: workspace.clone(),
             limits,
-            bounds,
-            room: Arc::new(Room::new(bounds.processes)),
             runtime: Handle::try_current().ok(),
             slots: Mutex::default(),
             live: RwLock::default(),
@@ -115,9 +94,7 @@ impl Pool {
 
     /// Whether there is an installed server for this document's language.
     pub fn serves(&self, snapshot: &Snapshot) -> bool {
-        self.choice
-            .candidates(snapshot, &self.workspace)
-            .any(|candidate| candidate.is_ok())
+        self.choice.choose(snapshot, &self.workspace).is_ok()
     }
 
     /// Every server that runs, starts or failed.
@@ -191,28 +168,16 @@ impl Pool {
         }
     }
 
-    /// The workspace has other folders: servers for one that it has no more are ended.
-    pub fn roots_changed(&self) {
-        let is_lost = |slot: &Arc<Slot>| slot.is_inside() && !self.workspace.contains(slot.root());
-        let lost: Vec<_> = self.slots().extract_if(.., |slot| is_lost(slot)).collect();
-        for slot in lost {
-            tracing::info!(name = slot.name(), root = ?slot.root(), "its folder has left the workspace");
-            match &self.runtime {
-                Some(runtime) => drop(runtime.spawn(async move { slot.shutdown().await })),
-                None => slot.kill(),
-            }
-        }
-    }
-
     /// Ends every server and its processes, within a second. Nothing is started any more.
     pub async fn shutdown(&self) {
         self.closed.store(true, Ordering::Release);
         self.watch.end();
         let slots = std::mem::take(&mut *self.slots());
         futures::future::join_all(slots.iter().map(|slot| slot.shutdown())).await;
-        // Those that were put to rest and have not ended yet.
-        let live = std::mem::take(&mut *self.live.write().unwrap_or_else(PoisonError::into_inner));
-        futures::future::join_all(live.iter().map(Server::shutdown)).await;
+        self.live
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 
     /// The document's newest text and its server, which has been started if need be.
@@ -220,24 +185,10 @@ impl Pool {
         &self,
         uri: &DocumentUri,
         patience: &Patience,
-    ) -> Result<(Snapshot, Used), QueryError> {
+    ) -> Result<(Snapshot, Arc<Server>), QueryError> {
         let snapshot = self.read(uri).await?;
-        let mut not_installed: Vec<(Arc<Slot>, QueryError)> = Vec::new();
-        loop {
-            let slot = self.slot(&snapshot)?;
-            let tried = not_installed
-                .iter()
-                .find(|(one, _)| Arc::ptr_eq(one, &slot));
-            if let Some((_, error)) = tried {
-                return Err(error.clone());
-            }
-            match slot.acquire(self, patience).await {
-                // What was found under its name is something else: the next one may be there.
-                Err(error @ QueryError::NotInstalled { .. }) => not_installed.push((slot, error)),
-                Err(error) => return Err(error),
-                Ok(server) => return Ok((snapshot, server)),
-            }
-        }
+        let server = self.slot(&snapshot)?.acquire(self, patience).await?;
+        Ok((snapshot, server))
     }
 
     async fn read(&self, uri: &DocumentUri) -> Result<Snapshot, QueryError> {
@@ -258,30 +209,7 @@ impl Pool {
         if self.is_closed() {
             return Err(QueryError::Cancelled);
         }
-        let mut missing: Option<QueryError> = None;
-        let mut empty = None;
-        for candidate in self.choice.candidates(snapshot, &self.workspace) {
-            match candidate {
-                Ok(candidate) => {
-                    let slot = self.slot_of(candidate, snapshot);
-                    if !slot.is_not_installed() {
-                        return Ok(slot);
-                    }
-                    if missing.is_none() {
-                        empty.get_or_insert(slot);
-                    }
-                }
-                // What someone has configured and mistaken tells them more than what they could install.
-                Err(error @ QueryError::Unusable { .. }) => missing = Some(error),
-                Err(error) => drop(missing.get_or_insert(error)),
-            }
-        }
-        // If only the preferred one is not what it seemed, it says so itself.
-        empty.ok_or_else(|| Choice::none_for(snapshot, missing))
-    }
-
-    fn slot_of(&self, candidate: Candidate<'_>, snapshot: &Snapshot) -> Arc<Slot> {
-        let name = candidate.name;
+        let (name, config) = self.choice.choose(snapshot, &self.workspace)?;
         let running = self
             .slots()
             .iter()
@@ -289,25 +217,29 @@ impl Pool {
             .map(|slot| slot.root().to_owned())
             .collect();
         // Looks at the disk, so without the lock.
-        let root = choice::root(snapshot, candidate.root_markers(), &self.workspace, running);
-        let is_inside = self.workspace.contains(&root);
+        let root = choice::root(snapshot, config, &self.workspace, running);
         let mut slots = self.slots();
         if let Some(slot) = slots
             .iter()
             .find(|slot| slot.name() == name && slot.root() == root)
         {
-            return slot.clone();
+            return Ok(slot.clone());
         }
-        let slot = Arc::new(Slot::new(name, candidate.config(), root, is_inside));
+        let slot = Arc::new(Slot::new(name, config.clone(), root));
         slots.push(slot.clone());
-        slot
+        Ok(slot)
     }
 
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
-    fn question(&self, server: Used, document: Snapshot, cancel: &CancellationToken) -> Question {
+    fn question(
+        &self,
+        server: Arc<Server>,
+        document: Snapshot,
+        cancel: &CancellationToken,
+    ) -> Question {
         let until_ready = self.until_ready(cancel);
         let answer = Patience {
             until: until_ready.until + self.limits.answer,
@@ -319,6 +251,7 @@ impl Pool {
             workspace: self.workspace.clone(),
             until_ready,
             answer,
+            turn: Turn::Ordinary,
         }
     }
 
@@ -365,9 +298,6 @@ impl Drop for Pool {
     fn drop(&mut self) {
         for slot in self.slots().drain(..) {
             slot.kill();
-        }
-        for server in self.live() {
-            server.kill();
         }
     }
 }

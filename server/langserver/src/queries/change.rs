@@ -91,8 +91,7 @@ impl CodeAction {
             .from
             .upgrade()
             .filter(|server| server.is_alive())
-            .ok_or_else(|| failed("the action is from a server that has ended since".into()))?
-            .used();
+            .ok_or_else(|| failed("the action is from a server that has ended since".into()))?;
         if let Some(reason) = &self.disabled {
             return Err(failed(format!("the action can't be applied: {reason}")));
         }

@@ -18,19 +18,21 @@ use crate::{
     answer::{Answer, QueryError},
     client::Patience,
     mirror::difference,
-    server::{About, Asked, Used, carried},
+    server::{About, Asked, Server, Turn, carried},
     wire,
 };
 
 /// One question about a document.
 #[derive(Clone)]
 pub(crate) struct Question {
-    pub server: Used,
+    pub server: Arc<Server>,
     pub document: Snapshot,
     pub workspace: Arc<Workspace>,
     /// How long to wait until the server knows everything, before it is asked what it knows.
     pub until_ready: Patience,
     pub answer: Patience,
+    /// Of which texts.
+    pub turn: Turn,
 }
 
 impl Question {
@@ -43,7 +45,7 @@ impl Question {
         let complete = self.complete().await?;
         let asked = self
             .server
-            .ask(method, &self.document, &self.answer, params)
+            .ask_in(&self.turn, method, &self.document, &self.answer, params)
             .await?;
         Ok((asked, complete))
     }
@@ -65,7 +67,7 @@ impl Question {
         params: impl Fn(&About<'_>) -> Value,
     ) -> Result<Asked, QueryError> {
         self.server
-            .ask(method, &self.document, &self.answer, params)
+            .ask_in(&self.turn, method, &self.document, &self.answer, params)
             .await
     }
 

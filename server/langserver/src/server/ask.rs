@@ -39,14 +39,14 @@ impl Server {
         patience: &Patience,
         params: impl Fn(&About<'_>) -> Value,
     ) -> Result<Asked, QueryError> {
-        self.ask_in(Turn::Ordinary, method, document, patience, params)
+        self.ask_in(&Turn::Ordinary, method, document, patience, params)
             .await
     }
 
     /// The same, of the texts that the server has in this turn.
     pub async fn ask_in(
         self: &Arc<Self>,
-        turn: Turn<'_>,
+        turn: &Turn,
         method: &'static str,
         document: &Snapshot,
         patience: &Patience,

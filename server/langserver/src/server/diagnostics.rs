@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{DocumentUri, Snapshot};
 
 use super::{
-    CHECK_SETTLES, Phase, Server,
+    CHECK_SETTLES, Heard, Phase, Server,
     store::{Doubt, Kept, QUIET, Wanted},
 };
 use crate::{
@@ -79,6 +79,72 @@ impl Server {
                 return Freshness::Pending;
             }
         }
+    }
+
+    /// What it says of a text, or a later one, by its own analysis: without what follows saves.
+    pub async fn native(self: &Arc<Self>, snapshot: &Snapshot, patience: &Patience) -> Heard {
+        match self.freshen(snapshot, patience).await {
+            Freshness::Fresh => self.said_natively(snapshot),
+            Freshness::Pending => Heard::Pending,
+            Freshness::Unavailable(reason) => Heard::Unavailable(reason),
+        }
+    }
+
+    /// The same of a document whose text nobody changed, but others did whose names are given. Where diagnostics are
+    /// pushed, they are what was said last once the server has spoken of those (since a lease has ended) and fallen silent.
+    pub async fn beside(
+        self: &Arc<Self>,
+        snapshot: &Snapshot,
+        changed: &[DocumentUri],
+        since: Instant,
+        patience: &Patience,
+    ) -> Heard {
+        if self.supports(PULL, Some(snapshot)) {
+            return self.native(snapshot, patience).await;
+        }
+        self.show(snapshot);
+        let mut ticks = self.store.ticks();
+        loop {
+            ticks.mark_unchanged();
+            let spoken: Option<Vec<Instant>> = changed
+                .iter()
+                .map(|uri| self.store.last_pushed(uri).filter(|at| *at >= since))
+                .collect();
+            let last = spoken.map(|spoken| {
+                let own = self.store.last_pushed(&snapshot.uri);
+                spoken.into_iter().chain(own).fold(since, Instant::max)
+            });
+            let until = match last {
+                Some(last) if last.elapsed() >= QUIET => return self.said_natively(snapshot),
+                Some(last) => last + QUIET,
+                None => patience.until,
+            };
+            let step = Patience {
+                until: until.min(patience.until),
+                cancel: patience.cancel.clone(),
+            };
+            let _ = step.wait(ticks.changed()).await;
+            if patience.cancel.is_cancelled() || Instant::now() >= patience.until {
+                return Heard::Pending;
+            }
+        }
+    }
+
+    fn said_natively(&self, snapshot: &Snapshot) -> Heard {
+        let uri = &snapshot.uri;
+        let said = |kept: &Kept| {
+            let of = kept.of.clone().unwrap_or_else(|| snapshot.clone());
+            let mut found = kept.converted(&of, self.encoding(), &self.name);
+            let sources = &self.traits.on_save_sources;
+            found.retain(|one| !one.source.as_ref().is_some_and(|one| sources.contains(one)));
+            Heard::Said(of, found)
+        };
+        let heard = match self.supports(PULL, Some(snapshot)) {
+            true => self.store.pulled(uri, said),
+            false => self.store.pushed(uri, said),
+        };
+        // Silence is never an answer.
+        heard.unwrap_or(Heard::Pending)
     }
 
     /// Waits until the checks that follow saves have looked at a text that is saved. False if they will not: it is not

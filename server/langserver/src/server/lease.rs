@@ -25,17 +25,20 @@ use crate::{
     wire,
 };
 
-/// Of which texts a question is: those that the server always has, or those of a lease.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Turn<'a> {
+/// Of which texts a question is: those that the server always has, or those of a lease, which need not live as long.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Turn {
+    #[default]
     Ordinary,
-    Lease(&'a Leased),
+    Lease(Arc<Shown>),
 }
 
 /// A server under a lease. It ends when this is dropped, when its time is up, or when it is cancelled.
-pub(crate) struct Leased(Arc<Inner>);
+#[derive(Debug)]
+pub(crate) struct Leased(Arc<Shown>);
 
-struct Inner {
+/// What a server is shown under a lease.
+pub(crate) struct Shown {
     server: Arc<Server>,
     number: u64,
     patience: Patience,
@@ -47,7 +50,6 @@ struct Inner {
 #[derive(Debug)]
 pub(crate) enum Heard {
     /// Of this text.
-    #[allow(dead_code)] // consequences read it
     Said(Snapshot, Vec<Diagnostic>),
     /// It has not finished.
     Pending,
@@ -71,7 +73,7 @@ impl Server {
                 name: self.name.clone(),
             });
         };
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(Shown {
             server: self.clone(),
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             patience: patience.clone(),
@@ -95,24 +97,9 @@ impl Leased {
         &self.0.server
     }
 
-    pub fn number(&self) -> u64 {
-        self.0.number
-    }
-
-    /// Waits until it is over.
-    pub async fn ended(&self) {
-        self.0.over.cancelled().await;
-    }
-
-    /// The error of a question that it was too short for.
-    pub fn over(&self, method: &str) -> QueryError {
-        if self.0.patience.cancel.is_cancelled() {
-            return QueryError::Cancelled;
-        }
-        QueryError::TimedOut {
-            name: self.0.server.name.clone(),
-            method: method.to_owned(),
-        }
+    /// The turn of questions under this lease.
+    pub fn turn(&self) -> Turn {
+        Turn::Lease(self.0.clone())
     }
 
     /// Waits for what the server says of a document under this lease.
@@ -137,7 +124,7 @@ impl Leased {
             };
             tokio::select! {
                 biased;
-                () = self.ended() => return Heard::Pending,
+                () = self.0.ended() => return Heard::Pending,
                 _ = step.wait(ticks.changed()) => {}
             }
             if patience.cancel.is_cancelled() || Instant::now() >= patience.until {
@@ -150,7 +137,7 @@ impl Leased {
         let server = &self.0.server;
         let asked = server
             .ask_in(
-                Turn::Lease(self),
+                &self.turn(),
                 PULL,
                 document,
                 patience,
@@ -185,7 +172,7 @@ impl Leased {
         let server = &self.0.server;
         let mirror = server.mirror().ok_or(None)?;
         let uri = &document.uri;
-        let told = mirror.told_under(self.number(), Some(document), |wire| {
+        let told = mirror.told_under(self.0.number, Some(document), |wire| {
             let text = wire.held(uri).map(|held| held.snapshot.clone());
             (text, wire.is_swapped(uri))
         });
@@ -217,7 +204,27 @@ impl Leased {
     }
 }
 
-impl Inner {
+impl Shown {
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Waits until it is over.
+    pub async fn ended(&self) {
+        self.over.cancelled().await;
+    }
+
+    /// The error of a question that it was too short for.
+    pub fn over(&self, method: &str) -> QueryError {
+        if self.patience.cancel.is_cancelled() {
+            return QueryError::Cancelled;
+        }
+        QueryError::TimedOut {
+            name: self.server.name.clone(),
+            method: method.to_owned(),
+        }
+    }
+
     fn end(&self) {
         let hold = self
             .hold
@@ -240,8 +247,8 @@ impl Drop for Leased {
     }
 }
 
-impl fmt::Debug for Leased {
+impl fmt::Debug for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Leased({:?}, {})", self.0.server, self.0.number)
+        write!(f, "lease {} of {:?}", self.number, self.server)
     }
 }

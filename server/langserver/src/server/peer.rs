@@ -28,8 +28,6 @@ pub(super) struct Desk {
     pub is_shown: bool,
     pub has_waited: bool,
     pub quiescent: bool,
-    /// When it last told of its progress, or was first waited for.
-    pub heard: Option<Instant>,
     /// The last edit that it wanted made and that was refused.
     pub refused_edit: Option<Value>,
 }
@@ -90,10 +88,6 @@ impl Peer for Server {
         })
     }
 
-    fn printed(&self, line: &str) {
-        self.stderr.push(line);
-    }
-
     fn notified(&self, method: &str, params: &RawValue) {
         let read = || serde_json::from_str::<Value>(params.get()).unwrap_or_default();
         match method {
@@ -103,11 +97,7 @@ impl Peer for Server {
                 let status = read();
                 let quiescent = status["quiescent"] == true;
                 tracing::debug!(server = self.name, %status, "status");
-                {
-                    let mut desk = self.desk();
-                    desk.quiescent = quiescent;
-                    desk.heard = Some(Instant::now());
-                }
+                self.desk().quiescent = quiescent;
                 self.settle();
             }
             "window/logMessage" | "window/showMessage" => {
@@ -136,7 +126,6 @@ impl Server {
         let saves = self.mirror().map(|mirror| mirror.wire().saves());
         {
             let mut desk = self.desk();
-            desk.heard = Some(Instant::now());
             match value["kind"].as_str() {
                 Some("begin") => {
                     if is_check(&token) {

@@ -163,6 +163,20 @@ impl Store {
         said.pushed.as_ref().map(look)
     }
 
+    /// Looks at what was last pulled for a document.
+    pub fn pulled<R>(&self, uri: &DocumentUri, look: impl FnOnce(&Kept) -> R) -> Option<R> {
+        let said = self.said();
+        said.get(uri)?.pulled.as_ref().map(look)
+    }
+
+    /// When something was last pushed for a document, whatever it was of.
+    pub fn last_pushed(&self, uri: &DocumentUri) -> Option<Instant> {
+        let said = self.said();
+        let said = said.get(uri)?;
+        let kept = said.pushed.iter().chain(&said.parked);
+        kept.map(|kept| kept.at).max()
+    }
+
     /// Until when what is known of a document by pushes can't be told from what was said under a lease.
     pub fn doubtful_until(&self, uri: &DocumentUri) -> Doubt {
         let mut said = self.said();

@@ -113,7 +113,10 @@ impl Stand {
     /// Everything that scripted servers got so far, in order.
     pub fn log(&self) -> Vec<Value> {
         let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-        log.lines()
+        // The last line may be being written.
+        let whole = log.rfind('\n').map_or("", |end| &log[..end]);
+        whole
+            .lines()
             .map(|line| serde_json::from_str(line).expect("JSON"))
             .collect()
     }

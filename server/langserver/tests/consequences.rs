@@ -1,0 +1,207 @@
+//! What edits did to the diagnostics, by servers that are asked and by servers that push: of the edited documents and of
+//! those that depend on them, and nothing else.
+
+mod stand;
+
+use std::time::{Duration, Instant};
+
+use langserver::{Consequences, Limits};
+use serde_json::{Value, json};
+use stand::{Stand, never, write};
+use workspace::Snapshot;
+
+const A_WHILE: Duration = Duration::from_secs(20);
+const WAYS: [&str; 2] = ["pull", "push"];
+
+fn script(way: &str) -> Value {
+    let mut able = json!({
+        "hoverProvider": true, "textDocumentSync": 1,
+        "documentSymbolProvider": true, "referencesProvider": true,
+    });
+    if way == "pull" {
+        able["diagnosticProvider"] = json!({});
+    }
+    json!({"capabilities": able, "toy": way, "on": {"textDocument/hover": [[{"answer": {"contents": "h"}}]]}})
+}
+
+/// A server of this kind that has greeted, over files with these texts.
+async fn stand(way: &str, files: &[(&str, &str)]) -> Stand {
+    let stand = Stand::scripted(script(way));
+    for (name, text) in files {
+        write(&stand.path(name), text);
+    }
+    stand.hover("a.rs").await.expect("answered");
+    stand
+}
+
+/// Writes a file; what it was before.
+fn edit(stand: &Stand, name: &str, text: &str) -> Snapshot {
+    let uri = stand.uri(name);
+    let before = stand.workspace.read(&uri).expect("readable");
+    write(&stand.path(name), text);
+    stand.pool.disk_changed(std::slice::from_ref(&uri));
+    before
+}
+
+async fn after(stand: &Stand, before: &[Snapshot]) -> Consequences {
+    stand.pool.consequences(before, A_WHILE, &never()).await
+}
+
+/// `name:line message` of each that was added, how many were cured, and what is pending.
+fn said(found: &Consequences) -> String {
+    let name = |uri: &workspace::DocumentUri| {
+        let name = uri.as_str().rsplit('/').next();
+        name.unwrap_or_default().to_owned()
+    };
+    let added: Vec<String> = found
+        .added
+        .iter()
+        .map(|(text, one)| {
+            let at = text
+                .text
+                .position(one.range.start, workspace::Encoding::Utf8);
+            format!("{}:{} {}", name(&text.uri), at.line + 1, one.message)
+        })
+        .collect();
+    let pending: Vec<String> = found
+        .pending
+        .iter()
+        .map(|(uri, why)| format!("{} {why}", name(uri)))
+        .collect();
+    let unavailable = found.unavailable.len();
+    format!("{added:?} {} {pending:?} {unavailable}", found.cured)
+}
+
+/// A caller in another file, which nobody opened, among errors that were there before.
+#[tokio::test]
+async fn a_caller_that_breaks_in_a_file_that_nobody_opened() {
+    for way in WAYS {
+        let old: String = (0..40).map(|at| format!("call missing{at} 1\n")).collect();
+        let caller = format!("{old}call f 1\ncall g 1\n");
+        let stand = stand(
+            way,
+            &[
+                ("a.rs", "def f 1\ndef g 1\ncall lost 1\n"),
+                ("b.rs", &caller),
+                ("c.rs", &old),
+            ],
+        )
+        .await;
+        let before = edit(&stand, "a.rs", "def f 2\ndef g 1\ncall lost 1\n");
+        let found = after(&stand, &[before]).await;
+        assert_eq!(
+            said(&found),
+            r#"["b.rs:41 f takes 2, not 1"] 0 [] 0"#,
+            "{way}"
+        );
+        // And back: cured. Another name: the old one is looked for where it was used.
+        let before = edit(&stand, "a.rs", "def other 1\ndef f 1\ndef g 1\n");
+        let found = after(&stand, &[before]).await;
+        assert_eq!(said(&found), "[] 2 [] 0", "{way}");
+        let before = edit(&stand, "a.rs", "def other 1\ndef h 1\ndef g 1\n");
+        let found = after(&stand, &[before]).await;
+        assert_eq!(
+            said(&found),
+            r#"["b.rs:41 f is not defined"] 0 [] 0"#,
+            "{way}"
+        );
+    }
+}
+
+/// The same in an editor's buffers, unsaved; and nobody else hears of how it was.
+#[tokio::test]
+async fn in_buffers_and_nothing_leaks() {
+    for way in WAYS {
+        let stand = stand(way, &[]).await;
+        let before = stand.open("a.rs", "def f 1\ncall f 1\n");
+        stand.open("b.rs", "call f 1\ncall lost 1\n");
+        stand.open("c.rs", "call lost 2\n");
+        let known = async |name: &str| {
+            let found = stand
+                .pool
+                .diagnostics(&stand.uri(name), A_WHILE, &never())
+                .await;
+            format!("{found:?}").replace("Fresh", "")
+        };
+        stand.replace("a.rs", "f 1", "f 3");
+        let wrong = [known("a.rs").await, known("b.rs").await];
+        let found = after(&stand, std::slice::from_ref(&before)).await;
+        assert_eq!(
+            said(&found),
+            r#"["a.rs:2 f takes 3, not 1", "b.rs:1 f takes 3, not 1"] 0 [] 0"#,
+            "{way}"
+        );
+        for (name, wrong) in [("a.rs", &wrong[0]), ("b.rs", &wrong[1])] {
+            let now = stand.pool.known_diagnostics(&stand.uri(name));
+            assert_eq!(&format!("({now:?})"), wrong, "{way} {name}");
+            assert_eq!(&known(name).await, wrong, "{way} {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn files_that_are_new_and_files_that_are_gone() {
+    for way in WAYS {
+        let stand = stand(way, &[("a.rs", "call f 1\n"), ("b.rs", "call new 1\n")]).await;
+        // A file that was not there is an empty text before.
+        write(&stand.path("new.rs"), "def new 1\ncall lost 1\n");
+        let now = stand
+            .workspace
+            .read(&stand.uri("new.rs"))
+            .expect("readable");
+        stand.pool.disk_changed(std::slice::from_ref(&now.uri));
+        let before = Snapshot {
+            text: workspace::Text::new(""),
+            ..now.clone()
+        };
+        let found = after(&stand, &[before]).await;
+        assert_eq!(
+            said(&found),
+            r#"["new.rs:2 lost is not defined"] 1 [] 0"#,
+            "{way}"
+        );
+        std::fs::remove_file(stand.path("new.rs")).expect("removed");
+        stand.pool.disk_changed(std::slice::from_ref(&now.uri));
+        let found = after(&stand, &[now]).await;
+        assert_eq!(
+            said(&found),
+            r#"["b.rs:1 new is not defined"] 1 [] 0"#,
+            "{way}"
+        );
+    }
+}
+
+/// Who asks is told within the time, whatever the server does.
+#[tokio::test]
+async fn it_ends_in_time_and_says_what_is_pending() {
+    let starting = json!({"capabilities": {}, "on": {"initialize": [[]]}});
+    let mut silent = script("pull");
+    silent["on"]["textDocument/diagnostic"] = json!([[]]);
+    let mut dying = script("pull");
+    dying["on"]["textDocument/diagnostic"] = json!([[{"die": 3}]]);
+    let moment = Duration::from_millis(500);
+    for (script, expected) in [
+        (starting, r#"[] 0 ["a.rs scripted is starting"] 0"#),
+        (silent, r#"[] 0 ["a.rs scripted has not finished"] 0"#),
+        (dying, "[] 0 [] 1"),
+    ] {
+        let stand = Stand::scripted_within(script, Limits::default());
+        let before = edit(&stand, "a.rs", "def f 1\n");
+        let begun = Instant::now();
+        let found = stand
+            .pool
+            .consequences(std::slice::from_ref(&before), moment, &never())
+            .await;
+        assert_eq!(said(&found), expected);
+        assert!(begun.elapsed() < moment * 4, "{:?}", begun.elapsed());
+        let cancel = never();
+        cancel.cancel();
+        let found = stand.pool.consequences(&[before], A_WHILE, &cancel).await;
+        assert!(found.added.is_empty(), "{found:?}");
+    }
+    let stand = Stand::scripted(script("pull"));
+    write(&stand.path("a.txt"), "text");
+    let before = edit(&stand, "a.txt", "other text");
+    let found = after(&stand, &[before]).await;
+    assert_eq!(said(&found), "[] 0 [] 1", "no server for it");
+}
