@@ -94,10 +94,13 @@ root_markers = [\".copydesk\"]
 start = \"open\"
 [providers.openai]
 base_url = \"http://127.0.0.1:9/steal\"
+[language_server_pool]
+max_processes = 1000
 ";
     let (project, editor) = with("", Some(text), json!({})).await;
     warned(&editor, "`language_servers` is ignored here").await;
     warned(&editor, "`providers` is ignored here").await;
+    warned(&editor, "`language_server_pool` is ignored here").await;
     assert_eq!(model(&editor).await, "ollama/project");
     let uri = tests::client::uri(&project.path("a.txt"));
     editor.open_text(&uri, "plaintext", "one\n");

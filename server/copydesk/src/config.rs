@@ -8,7 +8,7 @@ mod layer;
 use std::path::{Path, PathBuf};
 
 use agent::AgentConfig;
-use langserver::Servers;
+use langserver::{PoolConfig, Servers};
 use model::ProviderConfig;
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,6 +26,8 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderConfig>,
     /// Language servers, over the built-in catalogue.
     pub language_servers: Servers,
+    /// What all of them together may cost.
+    pub language_server_pool: PoolConfig,
     /// The loop.
     pub agent: AgentConfig,
 }

@@ -4,7 +4,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use agent::Agent;
-use langserver::Pool;
+use langserver::{Limits, Pool};
 use model::Catalogue;
 use serde_json::Value;
 use workspace::Workspace;
@@ -23,7 +23,8 @@ pub struct Rooms {
 pub fn build(roots: &[PathBuf], options: &Value, workspace: &Arc<Workspace>) -> Rooms {
     let config::Loaded { config, warnings } = config::load(roots, options);
     let servers = langserver::catalogue::merged(&config.language_servers);
-    let pool = Pool::new(servers, workspace.clone());
+    let bounds = config.language_server_pool.bounds();
+    let pool = Pool::bounded(servers, workspace.clone(), Limits::default(), bounds);
     let models = Catalogue::new(config.providers);
     let default_model = config.model.unwrap_or_else(|| models.default_model());
     let agent = Agent::new(

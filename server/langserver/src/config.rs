@@ -1,9 +1,12 @@
-//! What a user may say about a language server: the `[language_servers.*]` tables of the configuration.
+//! What a user may say about language servers: the `[language_servers.*]` tables of the configuration, and
+//! `[language_server_pool]` for all of them together.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::{pool::Bounds, process};
 
 /// All configured servers, by name.
 pub type Servers = BTreeMap<String, ServerConfig>;
@@ -42,6 +45,56 @@ pub struct ServerConfig {
     /// Whether it is used; unset: yes, if it is the first installed one for the language. `true` puts it first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
+}
+
+/// What all servers together may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PoolConfig {
+    /// After so many seconds in which nobody asked it a server is ended; the next question starts it again. 0: never.
+    pub idle_shutdown: u64,
+    /// How many MB the processes of all servers may hold: over it, the one that was asked longest ago is ended. 0: any.
+    /// Unset: 4096, or half of what the machine has if that is less.
+    pub max_memory: Option<u64>,
+    /// How many servers run at once.
+    pub max_processes: NonZeroUsize,
+}
+
+impl Default for PoolConfig {
+    fn default() -> Self {
+        Self {
+            idle_shutdown: 600,
+            max_memory: None,
+            max_processes: NonZeroUsize::new(16).unwrap_or(NonZeroUsize::MIN),
+        }
+    }
+}
+
+impl PoolConfig {
+    const MB: u64 = 1 << 20;
+    /// Room for rust-analyzer on half a million lines (2.8 GB) and two or three others.
+    const ENOUGH: u64 = 4096 * Self::MB;
+    /// A model that has asked a server asks again after it has thought about the answer.
+    const RECENTLY: Duration = Duration::from_secs(30);
+
+    /// As the pool keeps them.
+    pub fn bounds(&self) -> Bounds {
+        let idle = (self.idle_shutdown > 0).then(|| Duration::from_secs(self.idle_shutdown));
+        let memory = match self.max_memory {
+            Some(0) => None,
+            Some(megabytes) => Some(megabytes.saturating_mul(Self::MB)),
+            // The editor's own servers, a compiler and the editor want as much again.
+            None => Some(
+                process::machine_memory().map_or(Self::ENOUGH, |all| Self::ENOUGH.min(all / 2)),
+            ),
+        };
+        Bounds {
+            idle,
+            memory,
+            recently: Self::RECENTLY,
+            processes: self.max_processes.get(),
+        }
+    }
 }
 
 /// When a server is started.
@@ -171,6 +224,33 @@ mod tests {
         }
         assert_eq!(ServerConfig::default().section(""), json!({}));
         assert_eq!(ServerConfig::default().section("a.b"), json!(null));
+    }
+
+    #[test]
+    fn what_servers_may_cost() {
+        let config = |value| serde_json::from_value::<PoolConfig>(value);
+        let bounds = |value| config(value).expect("a config").bounds();
+        let default = bounds(json!({}));
+        assert_eq!(
+            (default.idle, default.processes),
+            (Some(Duration::from_secs(600)), 16)
+        );
+        assert!(
+            default
+                .memory
+                .is_some_and(|most| most > 0 && most <= PoolConfig::ENOUGH)
+        );
+        let none = bounds(json!({"idle_shutdown": 0, "max_memory": 0, "max_processes": 1}));
+        assert_eq!((none.idle, none.memory, none.processes), (None, None, 1));
+        let some = bounds(json!({"idle_shutdown": 5, "max_memory": 100}));
+        assert_eq!(
+            (some.idle, some.memory),
+            (Some(Duration::from_secs(5)), Some(100 << 20))
+        );
+        assert!(
+            config(json!({"max_processes": 0})).is_err(),
+            "nothing would ever start"
+        );
     }
 
     #[test]

@@ -21,5 +21,5 @@ pub use answer::{
     FoundSymbol, HierarchyItem, Location, QueryError, ServerState, ServerStatus, Severity, Symbol,
     SymbolKind,
 };
-pub use config::{Ready, ServerConfig, Servers, Start};
-pub use pool::{Lease, Limits, Pool};
+pub use config::{PoolConfig, Ready, ServerConfig, Servers, Start};
+pub use pool::{Bounds, Lease, Limits, Pool};

@@ -184,7 +184,7 @@ pub fn beginning(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// The last lines that a server wrote to its stderr.
+/// The last lines that a server wrote to its stderr, or printed where messages belong.
 #[derive(Debug, Default)]
 pub struct Ring(Mutex<VecDeque<String>>);
 
@@ -192,17 +192,19 @@ impl Ring {
     const LINES: usize = 200;
     const LONGEST: usize = 2000;
 
-    /// Reads lines until the stream ends.
-    pub async fn fill(&self, input: impl AsyncRead + Unpin) {
+    /// Reads lines until the stream ends; each is logged under the server's name.
+    pub async fn fill(&self, server: &str, input: impl AsyncRead + Unpin) {
         let mut input = BufReader::new(input);
         while let Ok(Some(line)) = read_line(&mut input).await {
-            let mut line = String::from_utf8_lossy(&line).into_owned();
-            line.truncate(beginning(&line, Self::LONGEST).len());
-            self.push(line);
+            let line = String::from_utf8_lossy(&line);
+            tracing::debug!(server, line = &*line, "stderr");
+            self.push(&line);
         }
     }
 
-    fn push(&self, line: String) {
+    /// Adds a line.
+    pub fn push(&self, line: &str) {
+        let line = beginning(line, Self::LONGEST).to_owned();
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == Self::LINES {
             lines.pop_front();
@@ -343,10 +345,11 @@ mod tests {
             .map(|line| format!("line {line}"))
             .collect::<Vec<_>>()
             .join("\r\n");
-        ring.fill(format!("{text}\n\n\n\u{1F980}").as_bytes()).await;
+        ring.fill("", format!("{text}\n\n\n\u{1F980}").as_bytes())
+            .await;
         assert_eq!(ring.last(2), "line 299\n\u{1F980}");
         assert_eq!(ring.last(1000).lines().count(), 198);
-        ring.fill(&vec![0xff; 70_000][..]).await;
+        ring.fill("", &vec![0xff; 70_000][..]).await;
         assert!(ring.last(1).len() <= Ring::LONGEST);
     }
 }

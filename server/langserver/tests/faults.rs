@@ -236,9 +236,11 @@ async fn a_stub_is_not_the_server() {
     );
     make_executable(&stand.path("stub"));
     let error = stand.hover("a.rs").await.expect_err("a stub");
+    let program = stand.path("stub");
     assert!(
-        error.contains("is not installed")
-            && error.ends_with("rustup component add rust-analyzer rust-src"),
+        error.starts_with("rust-analyzer is not installed (a server behind ")
+            && error.contains(&*program.to_string_lossy())
+            && error.ends_with("rustup component add rust-analyzer rust-src --toolchain stable"),
         "{error}"
     );
 }

@@ -21,6 +21,9 @@ fn shape() -> Value {
             "settings": null, "initialization_options": null, "env": null, "ready": null,
             "start": null, "enabled": null,
         } },
+        "language_server_pool": {
+            "idle_shutdown": null, "max_memory": null, "max_processes": null,
+        },
         "agent": { "max_steps": null, "instructions": null, "tools": null },
     })
 }
@@ -145,6 +148,14 @@ mod tests {
             "[language_servers.ra]\nstart = \"never\"\nsettings = { any = { key = 1 } }\n",
             json!({ "language_servers": { "ra": { "settings": { "any": { "key": 1 } } } } }),
             &["F:2: `language_servers.ra.start"],
+        );
+        check(
+            "[language_server_pool]\nidle_shutdown = 60\nmax_memori = 1\nmax_processes = 0\n",
+            json!({ "language_server_pool": { "idle_shutdown": 60 } }),
+            &[
+                "F:3: there is no setting `language_server_pool.max_memori`. Did you mean `max_memory`?",
+                "F:4: `language_server_pool.max_processes` is ignored: invalid value: integer `0`",
+            ],
         );
     }
 }

@@ -55,6 +55,16 @@ pub enum QueryError {
         /// What installs it.
         install: Option<String>,
     },
+    /// What is configured to be run can't be.
+    #[error("{name} can't be started: {command} {reason}")]
+    Unusable {
+        /// The server.
+        name: String,
+        /// What was to be run.
+        command: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// It has not introduced itself yet.
     #[error("{name} is still starting; ask again later")]
     NotReady {

@@ -13,6 +13,8 @@ pub struct ServerStatus {
     pub state: ServerState,
     /// Its process, if it runs.
     pub pid: Option<u32>,
+    /// The last lines that it wrote to its stderr, if it runs; how it failed says them too.
+    pub said: String,
 }
 
 /// What a server does.

@@ -98,6 +98,10 @@ pub trait Peer: Send + Sync {
     fn notified(&self, method: &str, params: &RawValue);
     /// A request; the answer goes back at once.
     fn asked(&self, method: &str, params: &RawValue) -> Result<Value, RpcError>;
+    /// A line that is no message.
+    fn printed(&self, line: &str) {
+        let _ = line;
+    }
 }
 
 type Answer = Result<Box<RawValue>, RequestError>;
@@ -142,6 +146,7 @@ impl Client {
                 Ok(Some(Frame::TooLarge { length, head })) => self.refuse(length, &head),
                 Ok(Some(Frame::Garbage(line))) => {
                     tracing::debug!(server = self.name, line, "printed to stdout");
+                    peer.printed(&line);
                 }
                 Ok(None) => break None,
                 Err(error) => break Some(error),

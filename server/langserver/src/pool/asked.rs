@@ -282,7 +282,8 @@ impl Pool {
             .from
             .upgrade()
             .filter(|server| server.is_alive())
-            .ok_or_else(ended)?;
+            .ok_or_else(ended)?
+            .used();
         let document = self.read(uri).await?;
         let outcome = put(self.question(server, document, cancel), item.clone()).await;
         if !matches!(outcome, Err(QueryError::Died { .. })) || self.is_closed() {

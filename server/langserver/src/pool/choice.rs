@@ -11,12 +11,35 @@ use crate::{
     config::{ServerConfig, Servers},
     mirror::language,
     roots,
-    server::find_program,
+    server::{NotFound, find_program},
 };
 
 /// The enabled servers, the preferred first.
 #[derive(Debug)]
 pub(super) struct Choice(Vec<(String, ServerConfig)>);
+
+/// A server for a document that seems to be installed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate<'a> {
+    pub name: &'a str,
+    config: &'a ServerConfig,
+    command: &'a [String],
+}
+
+impl Candidate<'_> {
+    /// Its configuration with the one command that was found.
+    pub fn config(&self) -> ServerConfig {
+        ServerConfig {
+            command: self.command.to_vec(),
+            alternatives: Vec::new(),
+            ..self.config.clone()
+        }
+    }
+
+    pub fn root_markers(&self) -> &[String] {
+        &self.config.root_markers
+    }
+}
 
 impl Choice {
     pub fn new(servers: Servers) -> Self {
@@ -24,42 +47,43 @@ impl Choice {
             .into_iter()
             .filter(|(_, config)| config.is_enabled())
             .collect();
-        // Those that someone asked for by name come before those that are merely known.
-        servers.sort_by_key(|(name, config)| (config.enabled.is_none(), catalogue::rank(name)));
+        // Those that someone asked for by name come before those that are merely known, and those that only add to a
+        // server after all that know the language.
+        servers.sort_by_key(|(name, config)| {
+            let is_asked_for = config.enabled.is_some();
+            let adds_only = catalogue::traits(name).adds_only && !is_asked_for;
+            (!is_asked_for, adds_only, catalogue::rank(name))
+        });
         Self(servers)
     }
 
-    /// The first installed server for a document's language.
-    pub fn choose(
-        &self,
-        snapshot: &Snapshot,
-        workspace: &Workspace,
-    ) -> Result<(&str, &ServerConfig), QueryError> {
+    /// The servers for a document's language, the preferred first; in the place of one that is not installed, why.
+    pub fn candidates<'a>(
+        &'a self,
+        snapshot: &'a Snapshot,
+        workspace: &'a Workspace,
+    ) -> impl Iterator<Item = Result<Candidate<'a>, QueryError>> {
         let language = language(snapshot);
-        let mut missing = None;
-        for (name, config) in self
-            .0
+        let top = workspace.roots().into_iter().next().unwrap_or_default();
+        self.0
             .iter()
-            .filter(|(_, config)| config.languages.iter().any(|one| one == language))
-        {
-            let program = config
-                .command
-                .first()
-                .map(String::as_str)
-                .unwrap_or_default();
-            let top = workspace.roots().into_iter().next().unwrap_or_default();
-            if find_program(program, config.env.get("PATH").map(Into::into), &top).is_some() {
-                return Ok((name, config));
-            }
-            missing.get_or_insert_with(|| QueryError::NotInstalled {
-                name: name.clone(),
-                command: program.to_owned(),
-                install: catalogue::install_command(name).map(str::to_owned),
-            });
-        }
-        Err(missing.unwrap_or_else(|| QueryError::NoServer {
-            language: language.to_owned(),
-        }))
+            .filter(move |(_, config)| config.languages.iter().any(|one| one == language))
+            .filter(|(name, config)| is_for(name, config, snapshot, workspace))
+            .map(move |(name, config)| {
+                let command = installed(name, config, &top)?;
+                Ok(Candidate {
+                    name,
+                    config,
+                    command,
+                })
+            })
+    }
+
+    /// The error of a document that none of the candidates serves. `missing` are those that are not installed.
+    pub fn none_for(snapshot: &Snapshot, missing: Option<QueryError>) -> QueryError {
+        missing.unwrap_or_else(|| QueryError::NoServer {
+            language: language(snapshot).to_owned(),
+        })
     }
 
     /// Whether a server for this language is to be started when a document of it is opened.
@@ -72,10 +96,48 @@ impl Choice {
     }
 }
 
+/// The first command of a server that is there.
+fn installed<'a>(
+    name: &str,
+    config: &'a ServerConfig,
+    top: &Path,
+) -> Result<&'a [String], QueryError> {
+    let mut unusable = None;
+    for command in config.commands() {
+        match find_program(&command[0], config.env.get("PATH").map(Into::into), top) {
+            Ok(_) => return Ok(command),
+            Err(NotFound::Unusable(reason)) => {
+                unusable.get_or_insert_with(|| QueryError::Unusable {
+                    name: name.to_owned(),
+                    command: command[0].clone(),
+                    reason: reason.to_owned(),
+                });
+            }
+            Err(NotFound::Missing) => {}
+        }
+    }
+    let program = || config.command.first().cloned().unwrap_or_default();
+    Err(unusable.unwrap_or_else(|| QueryError::NotInstalled {
+        name: name.to_owned(),
+        command: program(),
+        install: catalogue::install_command(name).map(str::to_owned),
+    }))
+}
+
+/// Whether a server is meant for the project that a document is in.
+fn is_for(name: &str, config: &ServerConfig, snapshot: &Snapshot, workspace: &Workspace) -> bool {
+    let must_be_marked = catalogue::traits(name).only_with_marker && config.enabled.is_none();
+    !must_be_marked
+        || snapshot.uri.path().is_some_and(|path| {
+            let top = workspace.root_of(path).unwrap_or_else(|| "/".into());
+            roots::root(path, &top, &config.root_markers).is_some()
+        })
+}
+
 /// The root that a document's server is started with. `running` are the roots of those that there are.
 pub(super) fn root(
     snapshot: &Snapshot,
-    config: &ServerConfig,
+    markers: &[String],
     workspace: &Workspace,
     running: Vec<PathBuf>,
 ) -> PathBuf {
@@ -86,11 +148,11 @@ pub(super) fn root(
             .unwrap_or_else(std::env::temp_dir);
     };
     if let Some(top) = workspace.root_of(path) {
-        return roots::root(path, &top, &config.root_markers).unwrap_or(top);
+        return roots::root(path, &top, markers).unwrap_or(top);
     }
     // Outside of the workspace, as a dependency's source is: whoever led there knows it.
     running.into_iter().next().unwrap_or_else(|| {
         let parent = path.parent().unwrap_or(Path::new("/"));
-        roots::root(path, Path::new("/"), &config.root_markers).unwrap_or_else(|| parent.to_owned())
+        roots::root(path, Path::new("/"), markers).unwrap_or_else(|| parent.to_owned())
     })
 }

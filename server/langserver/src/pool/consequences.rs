@@ -18,7 +18,7 @@ use crate::{
     client::Patience,
     mirror::{difference, language},
     queries::Question,
-    server::{Heard, Leased, Server, Turn},
+    server::{Heard, Leased, Turn, Used},
 };
 
 /// How many documents beside the edited ones are looked at.
@@ -164,7 +164,7 @@ impl Edited {
 }
 
 impl Step<'_> {
-    async fn look(&mut self, server: &Arc<Server>) {
+    async fn look(&mut self, server: &Used) {
         let (now, found) = join(self.now_of_edited(server), self.dependents_now(server)).await;
         for (at, heard) in now {
             self.documents[at].now = Some(heard);
@@ -186,7 +186,8 @@ impl Step<'_> {
             cancel: self.patience.cancel.clone(),
         };
         if let Ok(lease) = server.lease(&texts, &for_lease).await {
-            self.look_before(&lease, &found.names, &for_lease).await;
+            self.look_before(server, &lease, &found.names, &for_lease)
+                .await;
         }
         let since = Instant::now();
         let waits: Vec<usize> = self.unknown(|document| document.now.is_none());
@@ -201,7 +202,7 @@ impl Step<'_> {
         }
     }
 
-    async fn now_of_edited(&self, server: &Arc<Server>) -> Vec<(usize, Heard)> {
+    async fn now_of_edited(&self, server: &Used) -> Vec<(usize, Heard)> {
         let edited = self.edited.iter().enumerate();
         let heard = edited.filter_map(|(at, edited)| {
             let now = edited.now.as_ref()?;
@@ -211,7 +212,7 @@ impl Step<'_> {
     }
 
     /// What depends on the changed symbols that there are now.
-    async fn dependents_now(&self, server: &Arc<Server>) -> Found {
+    async fn dependents_now(&self, server: &Used) -> Found {
         let mut found = Found::default();
         for edited in &self.edited {
             let (_, changed) = edited.change();
@@ -224,7 +225,13 @@ impl Step<'_> {
     }
 
     /// Everything that is asked of the texts as they were: the edited ones first.
-    async fn look_before(&mut self, lease: &Leased, names: &[String], patience: &Patience) {
+    async fn look_before(
+        &mut self,
+        server: &Used,
+        lease: &Leased,
+        names: &[String],
+        patience: &Patience,
+    ) {
         self.hear_before(lease, patience).await;
         let mut found = Found {
             names: names.to_vec(),
@@ -232,16 +239,16 @@ impl Step<'_> {
         };
         for edited in &self.edited {
             let (changed, _) = edited.change();
-            let question = self.question(lease.server(), &edited.before, patience, lease.turn());
+            let question = self.question(server, &edited.before, patience, lease.turn());
             found.look(&question, changed).await;
         }
-        self.add(lease.server(), found.documents, Why::Depends);
+        self.add(server, found.documents, Why::Depends);
         self.hear_before(lease, patience).await;
     }
 
     fn question(
         &self,
-        server: &Arc<Server>,
+        server: &Used,
         document: &Snapshot,
         patience: &Patience,
         turn: Turn,
@@ -285,7 +292,7 @@ impl Step<'_> {
     }
 
     /// Looks at these too, as long as there are not too many.
-    fn add(&mut self, server: &Arc<Server>, texts: Vec<Snapshot>, why: Why) {
+    fn add(&mut self, server: &Used, texts: Vec<Snapshot>, why: Why) {
         for text in texts {
             let beside = self.documents.len() - self.edited.len();
             let mut known = self.documents.iter_mut();
@@ -310,7 +317,7 @@ impl Step<'_> {
     }
 
     /// The editor's documents of the same language that this server has.
-    fn open_beside(&self, server: &Arc<Server>) -> Vec<Snapshot> {
+    fn open_beside(&self, server: &Used) -> Vec<Snapshot> {
         let open = self.pool.workspace.buffers().all().into_iter();
         open.filter(|open| server.serves(language(open)))
             .filter(|open| {

@@ -12,14 +12,15 @@ use crate::{
     client::Patience,
     mirror::language,
     queries::Question,
-    server::{Heard, Leased, Server},
+    server::{Heard, Leased, Used},
 };
 
 /// Servers that are shown held texts. It ends when it is dropped, when its time is up, or when it is cancelled: until
 /// then every ordinary question to these servers waits, so it is to be short.
 pub struct Lease {
     held: BTreeMap<DocumentUri, Snapshot>,
-    leased: Vec<Leased>,
+    /// None of the servers is put to rest meanwhile.
+    leased: Vec<(Used, Leased)>,
     missing: BTreeMap<DocumentUri, QueryError>,
     patience: Patience,
     workspace: Arc<Workspace>,
@@ -35,7 +36,7 @@ impl Pool {
         cancel: &CancellationToken,
     ) -> Lease {
         let patience = Patience::of(deadline, cancel);
-        let mut groups: Vec<(Arc<Server>, Vec<Snapshot>)> = Vec::new();
+        let mut groups: Vec<(Used, Vec<Snapshot>)> = Vec::new();
         let mut missing = BTreeMap::new();
         for text in &held {
             match self.ready_server(text, &patience).await {
@@ -53,7 +54,7 @@ impl Pool {
         let mut leased = Vec::with_capacity(groups.len());
         for (server, texts) in groups {
             match server.lease(&texts, &patience).await {
-                Ok(lease) => leased.push(lease),
+                Ok(lease) => leased.push((server, lease)),
                 Err(error) => {
                     missing.extend(texts.into_iter().map(|text| (text.uri, error.clone())));
                 }
@@ -76,7 +77,7 @@ impl Pool {
         &self,
         document: &Snapshot,
         patience: &Patience,
-    ) -> Result<Arc<Server>, QueryError> {
+    ) -> Result<Used, QueryError> {
         let server = self.slot(document)?.acquire(self, patience).await?;
         // As it is: the held text is for the lease alone.
         if let Ok(newest) = self.read(&document.uri).await {
@@ -96,7 +97,7 @@ impl Lease {
     pub async fn diagnostics(&self, document: &Snapshot) -> Diagnosis {
         let document = self.held.get(&document.uri).unwrap_or(document);
         let lease = match self.lease(document) {
-            Ok(lease) => lease,
+            Ok((_, lease)) => lease,
             Err(
                 QueryError::NotReady { .. } | QueryError::Cancelled | QueryError::TimedOut { .. },
             ) => return Diagnosis::Pending(Vec::new()),
@@ -149,9 +150,9 @@ impl Lease {
 
     fn question(&self, document: &Snapshot) -> Result<Question, QueryError> {
         let document = self.held.get(&document.uri).unwrap_or(document);
-        let lease = self.lease(document)?;
+        let (server, lease) = self.lease(document)?;
         Ok(Question {
-            server: lease.server().clone(),
+            server: server.clone(),
             document: document.clone(),
             workspace: self.workspace.clone(),
             until_ready: self.patience.clone(),
@@ -161,14 +162,14 @@ impl Lease {
     }
 
     /// The lease at a document's server.
-    fn lease(&self, document: &Snapshot) -> Result<&Leased, QueryError> {
+    fn lease(&self, document: &Snapshot) -> Result<&(Used, Leased), QueryError> {
         if let Some(error) = self.missing.get(&document.uri) {
             return Err(error.clone());
         }
         let language = language(document);
         let mut leased = self.leased.iter();
         leased
-            .find(|lease| lease.server().serves(language))
+            .find(|(server, _)| server.serves(language))
             .ok_or_else(|| QueryError::NoServer {
                 language: language.to_owned(),
             })

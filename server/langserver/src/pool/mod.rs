@@ -2,6 +2,7 @@
 //! the buffers, asked through here. Nothing that is not `async` ever waits for a server.
 
 mod asked;
+mod care;
 mod choice;
 mod consequences;
 mod ears;
@@ -22,14 +23,20 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use workspace::{DocumentUri, Snapshot, Workspace};
 
-pub use self::lease::Lease;
-use self::{choice::Choice, ears::Ears, slot::Slot, watch::Watch};
+pub use self::{care::Bounds, lease::Lease};
+use self::{
+    care::Room,
+    choice::{Candidate, Choice},
+    ears::Ears,
+    slot::Slot,
+    watch::Watch,
+};
 use crate::{
     answer::{Diagnosis, Diagnostic, QueryError, ServerStatus},
     client::Patience,
-    config::Servers,
+    config::{PoolConfig, Servers},
     queries::Question,
-    server::{Freshness, Server, Turn},
+    server::{Freshness, Server, Turn, Used},
 };
 
 /// How long the pool waits for servers. Every wait can also be cancelled.
@@ -59,6 +66,8 @@ pub struct Pool {
     choice: Choice,
     workspace: Arc<Workspace>,
     limits: Limits,
+    bounds: Bounds,
+    room: Arc<Room>,
     /// Where servers are started from calls that are not `async`.
     runtime: Option<Handle>,
     slots: Mutex<Vec<Arc<Slot>>>,
@@ -77,11 +86,23 @@ impl Pool {
 
     /// The same with other limits.
     pub fn with_limits(servers: Servers, workspace: Arc<Workspace>, limits: Limits) -> Arc<Self> {
+        Self::bounded(servers, workspace, limits, PoolConfig::default().bounds())
+    }
+
+    /// The same with other limits, and with bounds for what servers may cost.
+    pub fn bounded(
+        servers: Servers,
+        workspace: Arc<Workspace>,
+        limits: Limits,
+        bounds: Bounds,
+    ) -> Arc<Self> {
         let pool = Arc::new_cyclic(|me| Self {
             me: me.clone(),
             choice: Choice::new(servers),
             workspace: workspace.clone(),
             limits,
+            bounds,
+            room: Arc::new(Room::new(bounds.processes)),
             runtime: Handle::try_current().ok(),
             slots: Mutex::default(),
             live: RwLock::default(),
@@ -94,7 +115,9 @@ impl Pool {
 
     /// Whether there is an installed server for this document's language.
     pub fn serves(&self, snapshot: &Snapshot) -> bool {
-        self.choice.choose(snapshot, &self.workspace).is_ok()
+        self.choice
+            .candidates(snapshot, &self.workspace)
+            .any(|candidate| candidate.is_ok())
     }
 
     /// Every server that runs, starts or failed.
@@ -168,16 +191,28 @@ impl Pool {
         }
     }
 
+    /// The workspace has other folders: servers for one that it has no more are ended.
+    pub fn roots_changed(&self) {
+        let is_lost = |slot: &Arc<Slot>| slot.is_inside() && !self.workspace.contains(slot.root());
+        let lost: Vec<_> = self.slots().extract_if(.., |slot| is_lost(slot)).collect();
+        for slot in lost {
+            tracing::info!(name = slot.name(), root = ?slot.root(), "its folder has left the workspace");
+            match &self.runtime {
+                Some(runtime) => drop(runtime.spawn(async move { slot.shutdown().await })),
+                None => slot.kill(),
+            }
+        }
+    }
+
     /// Ends every server and its processes, within a second. Nothing is started any more.
     pub async fn shutdown(&self) {
         self.closed.store(true, Ordering::Release);
         self.watch.end();
         let slots = std::mem::take(&mut *self.slots());
         futures::future::join_all(slots.iter().map(|slot| slot.shutdown())).await;
-        self.live
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        // Those that were put to rest and have not ended yet.
+        let live = std::mem::take(&mut *self.live.write().unwrap_or_else(PoisonError::into_inner));
+        futures::future::join_all(live.iter().map(Server::shutdown)).await;
     }
 
     /// The document's newest text and its server, which has been started if need be.
@@ -185,10 +220,24 @@ impl Pool {
         &self,
         uri: &DocumentUri,
         patience: &Patience,
-    ) -> Result<(Snapshot, Arc<Server>), QueryError> {
+    ) -> Result<(Snapshot, Used), QueryError> {
         let snapshot = self.read(uri).await?;
-        let server = self.slot(&snapshot)?.acquire(self, patience).await?;
-        Ok((snapshot, server))
+        let mut not_installed: Vec<(Arc<Slot>, QueryError)> = Vec::new();
+        loop {
+            let slot = self.slot(&snapshot)?;
+            let tried = not_installed
+                .iter()
+                .find(|(one, _)| Arc::ptr_eq(one, &slot));
+            if let Some((_, error)) = tried {
+                return Err(error.clone());
+            }
+            match slot.acquire(self, patience).await {
+                // What was found under its name is something else: the next one may be there.
+                Err(error @ QueryError::NotInstalled { .. }) => not_installed.push((slot, error)),
+                Err(error) => return Err(error),
+                Ok(server) => return Ok((snapshot, server)),
+            }
+        }
     }
 
     async fn read(&self, uri: &DocumentUri) -> Result<Snapshot, QueryError> {
@@ -209,7 +258,30 @@ impl Pool {
         if self.is_closed() {
             return Err(QueryError::Cancelled);
         }
-        let (name, config) = self.choice.choose(snapshot, &self.workspace)?;
+        let mut missing: Option<QueryError> = None;
+        let mut empty = None;
+        for candidate in self.choice.candidates(snapshot, &self.workspace) {
+            match candidate {
+                Ok(candidate) => {
+                    let slot = self.slot_of(candidate, snapshot);
+                    if !slot.is_not_installed() {
+                        return Ok(slot);
+                    }
+                    if missing.is_none() {
+                        empty.get_or_insert(slot);
+                    }
+                }
+                // What someone has configured and mistaken tells them more than what they could install.
+                Err(error @ QueryError::Unusable { .. }) => missing = Some(error),
+                Err(error) => drop(missing.get_or_insert(error)),
+            }
+        }
+        // If only the preferred one is not what it seemed, it says so itself.
+        empty.ok_or_else(|| Choice::none_for(snapshot, missing))
+    }
+
+    fn slot_of(&self, candidate: Candidate<'_>, snapshot: &Snapshot) -> Arc<Slot> {
+        let name = candidate.name;
         let running = self
             .slots()
             .iter()
@@ -217,29 +289,25 @@ impl Pool {
             .map(|slot| slot.root().to_owned())
             .collect();
         // Looks at the disk, so without the lock.
-        let root = choice::root(snapshot, config, &self.workspace, running);
+        let root = choice::root(snapshot, candidate.root_markers(), &self.workspace, running);
+        let is_inside = self.workspace.contains(&root);
         let mut slots = self.slots();
         if let Some(slot) = slots
             .iter()
             .find(|slot| slot.name() == name && slot.root() == root)
         {
-            return Ok(slot.clone());
+            return slot.clone();
         }
-        let slot = Arc::new(Slot::new(name, config.clone(), root));
+        let slot = Arc::new(Slot::new(name, candidate.config(), root, is_inside));
         slots.push(slot.clone());
-        Ok(slot)
+        slot
     }
 
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
-    fn question(
-        &self,
-        server: Arc<Server>,
-        document: Snapshot,
-        cancel: &CancellationToken,
-    ) -> Question {
+    fn question(&self, server: Used, document: Snapshot, cancel: &CancellationToken) -> Question {
         let until_ready = self.until_ready(cancel);
         let answer = Patience {
             until: until_ready.until + self.limits.answer,
@@ -298,6 +366,9 @@ impl Drop for Pool {
     fn drop(&mut self) {
         for slot in self.slots().drain(..) {
             slot.kill();
+        }
+        for server in self.live() {
+            server.kill();
         }
     }
 }

@@ -4,8 +4,8 @@
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError, Weak,
-        atomic::{AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -14,16 +14,18 @@ use tokio::{sync::watch as states, task::AbortHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 use workspace::Snapshot;
 
-use super::{Pool, watch};
+use super::{Limits, Pool, care, watch};
 use crate::{
     answer::{QueryError, ServerState, ServerStatus},
     client::{Patience, RequestError},
     config::ServerConfig,
-    server::Server,
+    server::{Launch, Server, Used},
 };
 
 /// A failure is forgotten after this long.
 const MEMORY: Duration = Duration::from_secs(300);
+/// A server that has lived this long was well: that it failed before is forgotten.
+const WELL: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(super) struct Slot {
@@ -34,6 +36,10 @@ pub(super) struct Slot {
     failures: Mutex<Vec<Instant>>,
     starting: Mutex<Option<AbortHandle>>,
     starts: AtomicU64,
+    /// How many wait for it.
+    waiting: AtomicUsize,
+    /// Whether it was started for a file of the workspace.
+    is_inside: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -55,7 +61,7 @@ fn pause_after(failures: usize) -> Duration {
 }
 
 impl Slot {
-    pub fn new(name: &str, config: ServerConfig, root: PathBuf) -> Self {
+    pub fn new(name: &str, config: ServerConfig, root: PathBuf, is_inside: bool) -> Self {
         Self {
             name: name.to_owned(),
             config,
@@ -64,6 +70,8 @@ impl Slot {
             failures: Mutex::default(),
             starting: Mutex::default(),
             starts: AtomicU64::new(0),
+            waiting: AtomicUsize::new(0),
+            is_inside,
         }
     }
 
@@ -75,18 +83,62 @@ impl Slot {
         &self.root
     }
 
+    pub fn is_inside(&self) -> bool {
+        self.is_inside
+    }
+
+    pub fn running(&self) -> Option<Arc<Server>> {
+        match &*self.state.borrow() {
+            State::Running(server) => Some(server.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether it was found out not long ago that there is no server behind its command.
+    pub fn is_not_installed(&self) -> bool {
+        let is_missing = matches!(
+            &*self.state.borrow(),
+            State::Failed(QueryError::NotInstalled { .. })
+        );
+        is_missing
+            && self
+                .failures()
+                .last()
+                .is_some_and(|failure| failure.elapsed() < MEMORY)
+    }
+
+    /// Takes a server out that nobody has asked for `at_least` and nobody waits for; it is to be ended. Whether it did.
+    pub fn rest(&self, server: &Arc<Server>, at_least: Duration) -> bool {
+        self.state.send_if_modified(|state| {
+            let is_it = matches!(state, State::Running(current) if Arc::ptr_eq(current, server));
+            let rests = is_it
+                && self.waiting.load(Ordering::SeqCst) == 0
+                && server
+                    .idle_since()
+                    .is_some_and(|since| since.elapsed() >= at_least);
+            if rests {
+                *state = State::Idle;
+            }
+            rests
+        })
+    }
+
     pub fn status(&self) -> Option<ServerStatus> {
-        let (state, pid) = match &*self.state.borrow() {
+        let (state, pid, said) = match &*self.state.borrow() {
             State::Idle => return None,
-            State::Starting(_) => (ServerState::Starting, None),
-            State::Running(server) => (server.state(), server.is_alive().then(|| server.pid())),
-            State::Failed(error) => (ServerState::Failed(error.to_string()), None),
+            State::Starting(_) => (ServerState::Starting, None, String::new()),
+            State::Running(server) => {
+                let pid = server.is_alive().then(|| server.pid());
+                (server.state(), pid, server.said())
+            }
+            State::Failed(error) => (ServerState::Failed(error.to_string()), None, String::new()),
         };
         Some(ServerStatus {
             name: self.name.clone(),
             root: self.root.clone(),
             state,
             pid,
+            said,
         })
     }
 
@@ -95,7 +147,9 @@ impl Slot {
         self: &Arc<Self>,
         pool: &Pool,
         patience: &Patience,
-    ) -> Result<Arc<Server>, QueryError> {
+    ) -> Result<Used, QueryError> {
+        // Before anything is looked at: a server that someone waits for is not put to rest.
+        let _waits = Waits::for_it(self);
         self.wake(pool)?;
         let mut states = self.state.subscribe();
         let reached = patience
@@ -103,7 +157,8 @@ impl Slot {
             .await;
         match reached {
             Ok(Ok(state)) => match &*state {
-                State::Running(server) => Ok(server.clone()),
+                // While the state is held nobody can put it to rest.
+                State::Running(server) => Ok(server.used()),
                 State::Failed(error) => Err(error.clone()),
                 State::Starting(_) | State::Idle => Err(QueryError::Cancelled),
             },
@@ -143,12 +198,7 @@ impl Slot {
             return Err(error);
         }
         if start {
-            let task = tokio::spawn(start_in(
-                self.clone(),
-                number,
-                pool.me.clone(),
-                pool.limits.start,
-            ));
+            let task = tokio::spawn(start_in(self.clone(), number, pool.me.clone(), pool.limits));
             *self.starting.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some(task.abort_handle());
         }
@@ -163,12 +213,12 @@ impl Slot {
         };
         let is_this =
             |state: &State| matches!(state, State::Running(current) if Arc::ptr_eq(current, &dead));
-        self.failed(is_this, dead.died());
+        self.failed(is_this, dead.died(), dead.age());
     }
 
     /// How long it must not be started yet, if so.
     fn pause(&self) -> Option<Duration> {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = self.failures();
         let now = Instant::now();
         failures.retain(|failure| now.duration_since(*failure) < MEMORY);
         let last = *failures.last()?;
@@ -177,8 +227,12 @@ impl Slot {
             .filter(|pause| !pause.is_zero())
     }
 
-    /// Books a failure, if it is that of what the slot now holds.
-    fn failed(&self, is_current: impl Fn(&State) -> bool, error: QueryError) {
+    fn failures(&self) -> MutexGuard<'_, Vec<Instant>> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Books a failure after a life of that length, if it is that of what the slot now holds.
+    fn failed(&self, is_current: impl Fn(&State) -> bool, error: QueryError, lived: Duration) {
         let booked = self.state.send_if_modified(|state| {
             let is_current = is_current(state);
             if is_current {
@@ -187,18 +241,12 @@ impl Slot {
             is_current
         });
         if booked {
-            self.failures
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(Instant::now());
+            book(&mut self.failures(), lived, Instant::now());
         }
     }
 
     pub fn restart(self: &Arc<Self>, pool: &Pool) {
-        self.failures
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.failures().clear();
         let Some(runtime) = &pool.runtime else {
             return self.kill();
         };
@@ -256,16 +304,58 @@ fn later(error: QueryError, pause: Duration) -> QueryError {
     }
 }
 
+/// One who waits for a slot's server.
+struct Waits<'a>(&'a Slot);
+
+impl<'a> Waits<'a> {
+    fn for_it(slot: &'a Slot) -> Self {
+        slot.waiting.fetch_add(1, Ordering::SeqCst);
+        Self(slot)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Books a failure after a life of that length.
+fn book(failures: &mut Vec<Instant>, lived: Duration, now: Instant) {
+    if lived >= WELL {
+        failures.clear();
+    }
+    failures.push(now);
+}
+
 /// Starts the slot's server, gives it the buffers, and sees it to its end.
-async fn start_in(slot: Arc<Slot>, number: u64, pool: Weak<Pool>, patience: Duration) {
-    let patience = Patience::of(patience, &CancellationToken::new());
-    let server = match Server::start(&slot.name, &slot.config, &slot.root, &patience).await {
-        Ok(server) => server,
+async fn start_in(slot: Arc<Slot>, number: u64, pool: Weak<Pool>, limits: Limits) {
+    let is_this = |state: &State| matches!(state, State::Starting(current) if *current == number);
+    let place = match care::place(&pool, &slot.name, limits.start).await {
+        Ok(place) => place,
+        // Nothing is wrong with it: it is started as soon as there is room.
         Err(error) => {
-            let is_this =
-                |state: &State| matches!(state, State::Starting(current) if *current == number);
-            return slot.failed(is_this, error);
+            slot.state.send_if_modified(|state| {
+                let is_this = is_this(state);
+                if is_this {
+                    *state = State::Failed(error);
+                }
+                is_this
+            });
+            return;
         }
+    };
+    let launch = Launch {
+        name: &slot.name,
+        config: &slot.config,
+        root: &slot.root,
+        place,
+        silence: limits.ready,
+    };
+    let patience = Patience::of(limits.start, &CancellationToken::new());
+    let server = match Server::start(launch, &patience).await {
+        Ok(server) => server,
+        Err(error) => return slot.failed(is_this, error, Duration::ZERO),
     };
     {
         let Some(pool) = pool.upgrade().filter(|pool| !pool.is_closed()) else {
@@ -274,7 +364,7 @@ async fn start_in(slot: Arc<Slot>, number: u64, pool: Weak<Pool>, patience: Dura
         pool.adopt(&server);
     }
     let is_wanted = slot.state.send_if_modified(|state| {
-        let is_wanted = matches!(state, State::Starting(current) if *current == number);
+        let is_wanted = is_this(state);
         if is_wanted {
             *state = State::Running(server.clone());
         }
@@ -282,6 +372,9 @@ async fn start_in(slot: Arc<Slot>, number: u64, pool: Weak<Pool>, patience: Dura
     });
     if !is_wanted {
         server.kill();
+    }
+    if let Some(pool) = pool.upgrade() {
+        pool.cared_for();
     }
     let watched = server.clone();
     tokio::spawn(async move {
@@ -294,7 +387,7 @@ async fn start_in(slot: Arc<Slot>, number: u64, pool: Weak<Pool>, patience: Dura
         }
         let is_this = |state: &State| matches!(state, State::Running(current) if Arc::ptr_eq(current, &watched));
         if !watched.was_ended() {
-            slot.failed(is_this, watched.died());
+            slot.failed(is_this, watched.died(), watched.age());
         }
     });
 }
@@ -342,5 +435,21 @@ mod tests {
     fn it_is_not_started_over_and_over() {
         let seconds = [0, 1, 2, 3, 4, 5, 8, 50].map(|failures| pause_after(failures).as_secs());
         assert_eq!(seconds, [0, 0, 0, 2, 4, 8, 64, 64]);
+    }
+
+    #[test]
+    fn one_that_was_well_for_long_is_started_at_once() {
+        let now = Instant::now();
+        let after = |lives: &[u64]| {
+            let mut failures = Vec::new();
+            for seconds in lives {
+                book(&mut failures, Duration::from_secs(*seconds), now);
+            }
+            pause_after(failures.len()).as_secs()
+        };
+        assert_eq!(after(&[1, 1, 1, 1]), 4);
+        assert_eq!(after(&[1, 1, 1, 1, 60]), 0);
+        assert_eq!(after(&[100, 100, 100, 100]), 0);
+        assert_eq!(after(&[100, 1, 1]), 2);
     }
 }

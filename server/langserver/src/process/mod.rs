@@ -12,7 +12,8 @@ use std::io;
 use tokio::process::{Child, Command};
 
 pub use supervisor::{supervise, supervise_with};
-pub use tree::{Tree, end_tree};
+pub use table::machine_memory;
+pub use tree::{Tree, end_tree, memory};
 
 /// The variable that marks every process of a tree, so that one which left its group and its parent is still found.
 pub const MARKER: &str = "COPYDESK_TREE";

@@ -47,6 +47,54 @@ fn parse_stat(pid: u32, stat: &[u8]) -> Option<Entry> {
     })
 }
 
+/// How many bytes these processes hold of their own, swapped out or not.
+#[cfg(target_os = "linux")]
+pub fn memory(pids: &[u32]) -> u64 {
+    let of = |pid| std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    pids.iter()
+        .map(|pid| {
+            let status = of(pid);
+            kilobytes(&status, "RssAnon:").unwrap_or(0) + kilobytes(&status, "VmSwap:").unwrap_or(0)
+        })
+        .sum::<u64>()
+        << 10
+}
+
+/// The number in a line like `RssAnon:     123 kB`.
+#[cfg(target_os = "linux")]
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    value.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// How many bytes of memory the machine has, or this group of processes may have.
+#[cfg(target_os = "linux")]
+pub fn machine_memory() -> Option<u64> {
+    let all = kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")? << 10;
+    let of_group = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
+        .ok()
+        .and_then(|limit| limit.trim().parse::<u64>().ok());
+    Some(of_group.map_or(all, |limit| limit.min(all)))
+}
+
+/// The same; not asked for elsewhere.
+#[cfg(not(target_os = "linux"))]
+pub fn machine_memory() -> Option<u64> {
+    None
+}
+
+/// The mark in the environment that a process was started with.
+#[cfg(target_os = "linux")]
+pub fn mark(pid: u32) -> Option<String> {
+    let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    environ.split(|&byte| byte == 0).find_map(|variable| {
+        let value = variable
+            .strip_prefix(super::MARKER.as_bytes())?
+            .strip_prefix(b"=")?;
+        String::from_utf8(value.to_vec()).ok()
+    })
+}
+
 /// Whether the environment that `pid` was started with holds `MARKER=<marker…>`.
 #[cfg(target_os = "linux")]
 pub fn is_marked(pid: u32, marker: &Marker) -> bool {
@@ -85,6 +133,28 @@ pub fn entries() -> Vec<Entry> {
 #[cfg(all(unix, not(target_os = "linux")))]
 pub fn entry(pid: u32) -> Option<Entry> {
     entries().into_iter().find(|entry| entry.pid == pid)
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+pub fn memory(pids: &[u32]) -> u64 {
+    let list: Vec<String> = pids.iter().map(u32::to_string).collect();
+    let Ok(output) = std::process::Command::new("ps")
+        .args(["-o", "rss=", "-p", &list.join(",")])
+        .stderr(std::process::Stdio::null())
+        .output()
+    else {
+        return 0;
+    };
+    String::from_utf8_lossy(&output.stdout)
+        .split_whitespace()
+        .filter_map(|kilobytes| kilobytes.parse::<u64>().ok())
+        .sum::<u64>()
+        << 10
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+pub fn mark(_pid: u32) -> Option<String> {
+    None
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]
@@ -137,6 +207,17 @@ mod tests {
                 .map(|entry| (entry.parent, entry.group, entry.start));
             assert_eq!(found, expected, "{line}");
         }
+    }
+
+    #[test]
+    fn sizes() {
+        let status = "Name:\tx\nRssAnon:\t     123 kB\nRssFile:\t 9 kB\n";
+        assert_eq!(kilobytes(status, "RssAnon:"), Some(123));
+        assert_eq!(kilobytes(status, "VmSwap:"), None);
+        let own = memory(&[std::process::id()]);
+        let all = machine_memory().expect("Linux tells");
+        assert!(own > 0 && own < all, "{own} of {all}");
+        assert_eq!(memory(&[]), 0);
     }
 
     #[test]

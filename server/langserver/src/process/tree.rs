@@ -58,6 +58,37 @@ pub fn end_tree(pid: u32) {
     }
 }
 
+/// How many bytes the processes of each tree hold of their own: what they share with others, and what is a file, would
+/// not be free if they ended. 0 where that can't be found out.
+#[cfg(unix)]
+pub fn memory(trees: &[&Tree]) -> Vec<u64> {
+    use std::{cell::RefCell, collections::HashMap};
+
+    use super::table;
+
+    let entries = table::entries();
+    let marks: RefCell<HashMap<u32, Option<String>>> = RefCell::default();
+    trees
+        .iter()
+        .map(|tree| {
+            // Each environment is read once for all trees.
+            let is_marked = |pid: u32| {
+                let mut marks = marks.borrow_mut();
+                let mark = marks.entry(pid).or_insert_with(|| table::mark(pid));
+                mark.as_deref() == Some(&tree.marker)
+            };
+            let members = members(&entries, &[tree.root], std::process::id(), &is_marked);
+            let pids: Vec<u32> = members.into_iter().map(|(pid, _)| pid).collect();
+            table::memory(&pids)
+        })
+        .collect()
+}
+
+#[cfg(not(unix))]
+pub fn memory(trees: &[&Tree]) -> Vec<u64> {
+    vec![0; trees.len()]
+}
+
 /// This process's own name among markers.
 pub(super) fn owner() -> &'static str {
     static OWNER: OnceLock<String> = OnceLock::new();

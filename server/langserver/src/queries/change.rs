@@ -91,7 +91,8 @@ impl CodeAction {
             .from
             .upgrade()
             .filter(|server| server.is_alive())
-            .ok_or_else(|| failed("the action is from a server that has ended since".into()))?;
+            .ok_or_else(|| failed("the action is from a server that has ended since".into()))?
+            .used();
         if let Some(reason) = &self.disabled {
             return Err(failed(format!("the action can't be applied: {reason}")));
         }

@@ -18,14 +18,14 @@ use crate::{
     answer::{Answer, QueryError},
     client::Patience,
     mirror::difference,
-    server::{About, Asked, Server, Turn, carried},
+    server::{About, Asked, Turn, Used, carried},
     wire,
 };
 
 /// One question about a document.
 #[derive(Clone)]
 pub(crate) struct Question {
-    pub server: Arc<Server>,
+    pub server: Used,
     pub document: Snapshot,
     pub workspace: Arc<Workspace>,
     /// How long to wait until the server knows everything, before it is asked what it knows.

@@ -17,7 +17,10 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Introduced, Phase, Server, capabilities, diagnostics, peer::Desk, store::Store};
+use super::{
+    Introduced, Phase, Place, Server, capabilities, diagnostics, peer::Desk, store::Store,
+    used::Usage,
+};
 use crate::{
     answer::QueryError,
     catalogue,
@@ -29,17 +32,23 @@ use crate::{
 };
 
 /// How much of a dead server's stderr goes into messages.
-const LAST_LINES: usize = 5;
+pub(super) const LAST_LINES: usize = 5;
+
+/// What is to be started.
+pub(crate) struct Launch<'a> {
+    pub name: &'a str,
+    pub config: &'a ServerConfig,
+    pub root: &'a Path,
+    pub place: Place,
+    /// A server that has said nothing of its progress for this long is not waited for.
+    pub silence: Duration,
+}
 
 impl Server {
     /// Starts a server and waits until it has introduced itself, `patience` long.
-    pub async fn start(
-        name: &str,
-        config: &ServerConfig,
-        root: &Path,
-        patience: &Patience,
-    ) -> Result<Arc<Self>, QueryError> {
-        let server = Self::spawn(name, config, root)?;
+    pub async fn start(launch: Launch<'_>, patience: &Patience) -> Result<Arc<Self>, QueryError> {
+        let (config, root) = (launch.config, launch.root);
+        let server = Self::spawn(launch)?;
         // However this ends, a server that nobody gets is not left running.
         let unkept = Unkept(Some(server.clone()));
         let params =
@@ -78,7 +87,14 @@ impl Server {
         Ok(server)
     }
 
-    fn spawn(name: &str, config: &ServerConfig, root: &Path) -> Result<Arc<Self>, QueryError> {
+    fn spawn(launch: Launch<'_>) -> Result<Arc<Self>, QueryError> {
+        let Launch {
+            name,
+            config,
+            root,
+            place,
+            silence,
+        } = launch;
         let traits = catalogue::traits(name);
         let failed = |message: String| QueryError::Failed {
             name: name.to_owned(),
@@ -87,13 +103,20 @@ impl Server {
         let Some((program, arguments)) = config.command.split_first() else {
             return Err(failed("its configuration has no command".into()));
         };
-        let not_installed = || QueryError::NotInstalled {
-            name: name.to_owned(),
-            command: program.clone(),
-            install: traits.install.clone(),
+        let no_program = |why| match why {
+            NotFound::Missing => QueryError::NotInstalled {
+                name: name.to_owned(),
+                command: program.clone(),
+                install: traits.install.clone(),
+            },
+            NotFound::Unusable(reason) => QueryError::Unusable {
+                name: name.to_owned(),
+                command: program.clone(),
+                reason: reason.to_owned(),
+            },
         };
         let path = find_program(program, config.env.get("PATH").map(OsString::from), root)
-            .ok_or_else(not_installed)?;
+            .map_err(no_program)?;
         let mut command = Command::new(path);
         command
             .args(arguments)
@@ -128,24 +151,26 @@ impl Server {
             death: OnceLock::new(),
             ending: AtomicBool::new(false),
             settled: AtomicBool::new(false),
+            usage: Usage::new(place.bell()),
+            born: Instant::now(),
+            silence,
         });
-        let listening = tokio::spawn(async move { stderr.fill(errors).await });
-        tokio::spawn(live(server.clone(), child, output, listening));
+        let its_name = name.to_owned();
+        let listening = tokio::spawn(async move { stderr.fill(&its_name, errors).await });
+        tokio::spawn(live(server.clone(), child, output, listening, place));
         Ok(server)
     }
 
     /// A program may be there and still not be the server: a stub that says how to install it.
     fn not_installed(&self) -> Option<QueryError> {
         let said = self.stderr.last(usize::MAX);
-        self.traits
-            .missing_when
-            .iter()
-            .any(|sign| said.contains(sign))
-            .then(|| QueryError::NotInstalled {
-                name: self.name.clone(),
-                command: self.config.command.first().cloned().unwrap_or_default(),
-                install: self.traits.install.clone(),
-            })
+        let install = self.traits.missing(&said)?.install;
+        let program = self.config.command.first().map_or("", String::as_str);
+        Some(QueryError::NotInstalled {
+            name: self.name.clone(),
+            command: format!("a server behind {program}"),
+            install,
+        })
     }
 }
 
@@ -172,6 +197,7 @@ async fn live(
     mut child: Child,
     output: ChildStdout,
     listening: JoinHandle<()>,
+    place: Place,
 ) {
     const A_MOMENT: Duration = Duration::from_millis(300);
     let mut broken = None;
@@ -213,6 +239,8 @@ async fn live(
         tracing::warn!(server = server.name, detail, "died");
     }
     let _ = server.death.set(detail);
+    // Whoever waits for its end may start another one in its place.
+    drop(place);
     server.phase.send_replace(Phase::Dead);
     server.store.ring();
 }
@@ -251,18 +279,36 @@ async fn keep_told(server: Weak<Server>) {
     }
 }
 
+/// Why there is no program to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotFound {
+    Missing,
+    /// Something else is there.
+    Unusable(&'static str),
+}
+
 /// The program's file: a path as it is (seen from the root), a name as found in the search path.
 pub(crate) fn find_program(
     program: &str,
     search: Option<OsString>,
     root: &Path,
-) -> Option<PathBuf> {
+) -> Result<PathBuf, NotFound> {
     let named = Path::new(program);
     if named.components().count() > 1 {
         let path = root.join(named);
-        return is_executable(&path).then_some(path);
+        return if is_executable(&path) {
+            Ok(path)
+        } else if path.is_dir() {
+            Err(NotFound::Unusable("is a folder"))
+        } else if path.exists() {
+            Err(NotFound::Unusable("is not executable"))
+        } else {
+            Err(NotFound::Missing)
+        };
     }
-    let search = search.or_else(|| env::var_os("PATH"))?;
+    let search = search
+        .or_else(|| env::var_os("PATH"))
+        .ok_or(NotFound::Missing)?;
     env::split_paths(&search)
         .flat_map(|folder| {
             names(program)
@@ -270,6 +316,7 @@ pub(crate) fn find_program(
                 .map(move |name| folder.join(name))
         })
         .find(|path| is_executable(path))
+        .ok_or(NotFound::Missing)
 }
 
 #[cfg(unix)]

@@ -93,10 +93,6 @@ impl Server {
 }
 
 impl Leased {
-    pub fn server(&self) -> &Arc<Server> {
-        &self.0.server
-    }
-
     /// The turn of questions under this lease.
     pub fn turn(&self) -> Turn {
         Turn::Lease(self.0.clone())

@@ -11,6 +11,7 @@ mod lease;
 mod peer;
 mod registrations;
 mod store;
+mod used;
 
 use std::{
     path::{Path, PathBuf},
@@ -34,14 +35,15 @@ pub(crate) use self::{
     convert::carried,
     diagnostics::Freshness,
     files::{DiskChange, FileOperation},
-    launch::find_program,
+    launch::{Launch, NotFound, find_program},
     lease::{Heard, Leased, Turn},
     registrations::{Change, Pattern},
+    used::{Place, Used},
 };
-use self::{peer::Desk, store::Store};
+use self::{peer::Desk, store::Store, used::Usage};
 use crate::{
     answer::{QueryError, ServerState},
-    catalogue::Traits,
+    catalogue::{self, Traits},
     client::{Client, Patience, RequestError},
     config::{Ready, ServerConfig},
     mirror::Mirror,
@@ -86,6 +88,10 @@ pub(crate) struct Server {
     death: OnceLock<String>,
     ending: AtomicBool,
     settled: AtomicBool,
+    usage: Usage,
+    born: Instant,
+    /// A server that has said nothing of its progress for this long is not waited for.
+    silence: Duration,
 }
 
 /// What is known once the server has introduced itself.
@@ -107,6 +113,20 @@ impl Server {
 
     pub fn pid(&self) -> u32 {
         self.tree.pid()
+    }
+
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// For how long it has been there.
+    pub fn age(&self) -> Duration {
+        self.born.elapsed()
+    }
+
+    /// The last lines that it wrote to its stderr.
+    pub fn said(&self) -> String {
+        self.stderr.last(launch::LAST_LINES)
     }
 
     pub fn phase(&self) -> Phase {
@@ -144,7 +164,10 @@ impl Server {
     }
 
     fn readiness(&self) -> Ready {
-        self.config.ready.unwrap_or_default()
+        self.config
+            .ready
+            .or_else(|| catalogue::ready(&self.name))
+            .unwrap_or_default()
     }
 
     /// Whether its phase tells nothing of how whole its answers are: only they themselves do.
@@ -163,17 +186,30 @@ impl Server {
         self.settled.store(true, Ordering::Release);
     }
 
-    /// Waits until its answers are whole: `Ok(false)` if they are not yet when the time is up.
+    /// Waits until its answers are whole: `Ok(false)` if they are not yet when the time is up, or when it has said nothing
+    /// of its progress for so long that it may never end.
     pub async fn ready(&self, patience: &Patience) -> Result<bool, QueryError> {
         let mut phases = self.phase.subscribe();
-        let reached = patience
-            .wait(phases.wait_for(|phase| matches!(phase, Phase::Ready | Phase::Dead)))
-            .await;
-        match reached {
-            Ok(Ok(phase)) if *phase == Phase::Ready => Ok(true),
-            Ok(_) => Err(self.died()),
-            Err(RequestError::Cancelled) => Err(QueryError::Cancelled),
-            Err(_) => Ok(false),
+        loop {
+            let gives_up = *self.desk().heard.get_or_insert_with(Instant::now) + self.silence;
+            let step = Patience {
+                until: patience.until.min(gives_up),
+                cancel: patience.cancel.clone(),
+            };
+            let reached = step
+                .wait(phases.wait_for(|phase| matches!(phase, Phase::Ready | Phase::Dead)))
+                .await;
+            match reached {
+                Ok(Ok(phase)) if *phase == Phase::Ready => return Ok(true),
+                Ok(_) => return Err(self.died()),
+                Err(RequestError::Cancelled) => return Err(QueryError::Cancelled),
+                Err(_) => {}
+            }
+            let now = Instant::now();
+            let is_silent = (self.desk().heard).is_none_or(|heard| now >= heard + self.silence);
+            if now >= patience.until || is_silent {
+                return Ok(false);
+            }
         }
     }
 
@@ -241,8 +277,11 @@ impl Server {
 
     /// Asks it to end, and ends what is left of it: within a second, whatever it does.
     pub async fn shutdown(self: &Arc<Self>) {
-        self.ending.store(true, Ordering::Release);
-        if matches!(self.phase(), Phase::Indexing | Phase::Ready) {
+        if self.ending.swap(true, Ordering::AcqRel) {
+            // Someone else does that already.
+            let patience = Patience::of(Duration::from_millis(600), &CancellationToken::new());
+            let _ = patience.wait(self.dead()).await;
+        } else if matches!(self.phase(), Phase::Indexing | Phase::Ready) {
             let patience = Patience::of(Duration::from_millis(400), &CancellationToken::new());
             // Some servers take `params: null` for an error, so there are none.
             let _ = self.client.request("shutdown", None::<()>, &patience).await;

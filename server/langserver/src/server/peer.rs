@@ -28,6 +28,8 @@ pub(super) struct Desk {
     pub is_shown: bool,
     pub has_waited: bool,
     pub quiescent: bool,
+    /// When it last told of its progress, or was first waited for.
+    pub heard: Option<Instant>,
     /// The last edit that it wanted made and that was refused.
     pub refused_edit: Option<Value>,
 }
@@ -88,6 +90,10 @@ impl Peer for Server {
         })
     }
 
+    fn printed(&self, line: &str) {
+        self.stderr.push(line);
+    }
+
     fn notified(&self, method: &str, params: &RawValue) {
         let read = || serde_json::from_str::<Value>(params.get()).unwrap_or_default();
         match method {
@@ -97,7 +103,11 @@ impl Peer for Server {
                 let status = read();
                 let quiescent = status["quiescent"] == true;
                 tracing::debug!(server = self.name, %status, "status");
-                self.desk().quiescent = quiescent;
+                {
+                    let mut desk = self.desk();
+                    desk.quiescent = quiescent;
+                    desk.heard = Some(Instant::now());
+                }
                 self.settle();
             }
             "window/logMessage" | "window/showMessage" => {
@@ -126,6 +136,7 @@ impl Server {
         let saves = self.mirror().map(|mirror| mirror.wire().saves());
         {
             let mut desk = self.desk();
+            desk.heard = Some(Instant::now());
             match value["kind"].as_str() {
                 Some("begin") => {
                     if is_check(&token) {
