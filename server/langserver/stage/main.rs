@@ -1,5 +1,5 @@
 //! The stage for tests: a language server that does what a script says (`serve`), a program that owns language servers
-//! and waits to be killed (`own`), and this crate's supervisor (`__supervise`). Never part of the product.
+//! and waits to be killed (`own`), one that holds memory until it is killed (`hold`), and this crate's supervisor (`__supervise`). Never part of the product.
 
 mod script;
 mod toy;
@@ -19,10 +19,20 @@ fn main() -> std::process::ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["__supervise"] => process::supervise(),
         ["serve", script] => return script::serve(Path::new(script)),
+        ["hold", bytes] => hold(bytes),
         ["own", servers, document] => own(servers, Path::new(document)),
         _ => return std::process::ExitCode::from(2),
     }
     std::process::ExitCode::SUCCESS
+}
+
+fn hold(bytes: &str) {
+    // Written to: memory that nobody has touched is none.
+    let held = vec![1_u8; bytes.parse().expect("a number")];
+    std::hint::black_box(&held);
+    loop {
+        std::thread::park();
+    }
 }
 
 /// Starts a server for a document, says its process id, and waits for the end of its input.

@@ -10,8 +10,8 @@
 //! What to do is a list of `{"answer": …}`, `{"error": …}`, `{"notify": [method, params]}`, `{"ask": [method, params]}`
 //! (and wait for the answer), `{"print": text}`, `{"stderr": text}`, `{"run": [program, …]}` (and wait for it), `{"die": code}`,
 //! `{"unless": [program, …]}` (and die if it succeeds), `{"flood": [method, params, count]}`, `{"large": bytes}` (an
-//! answer of that size), `{"report": null}` (a diagnostic report with one item that says which version of the document it
-//! is of). A request without an instruction is answered with null, one with an empty list never.
+//! answer of that size), `{"where": null}` (a hover that names the folder it runs in), `{"report": null}` (a diagnostic report
+//! with one item that says which version of the document it is of). A request without an instruction is answered with null, one with an empty list never.
 
 use std::{
     collections::HashMap,
@@ -126,6 +126,10 @@ impl Stage<'_> {
                     for _ in 0..value[2].as_u64().expect("a count") {
                         notify(value);
                     }
+                }
+                "where" => {
+                    let folder = std::env::current_dir().expect("a folder");
+                    Self::answer(message, "result", &json!({"contents": folder}));
                 }
                 "large" => {
                     let text = "x".repeat(value.as_u64().expect("a size") as usize);

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use langserver::{Limits, Pool, Servers, process};
+use langserver::{Bounds, Limits, Pool, PoolConfig, Servers, process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +32,16 @@ impl Stand {
         servers: impl FnOnce(&Path) -> Servers,
         limits: Limits,
     ) -> Self {
+        Self::bounded(files, servers, limits, PoolConfig::default().bounds())
+    }
+
+    /// The same, with bounds for what the servers may cost.
+    pub fn bounded(
+        files: &[(&str, &str)],
+        servers: impl FnOnce(&Path) -> Servers,
+        limits: Limits,
+        bounds: Bounds,
+    ) -> Self {
         process::supervise_with(STAGE, ["__supervise".into()]);
         let folder = TempDir::new().expect("a folder");
         for (name, text) in files {
@@ -41,7 +51,7 @@ impl Stand {
         // Outside of the project's root, where a server would see it change.
         let root = folder.path().canonicalize().expect("a path");
         let workspace = Workspace::new(vec![root], buffers.clone(), Arc::new(Nobody));
-        let pool = Pool::with_limits(servers(folder.path()), workspace.clone(), limits);
+        let pool = Pool::bounded(servers(folder.path()), workspace.clone(), limits, bounds);
         Self {
             folder,
             buffers,
