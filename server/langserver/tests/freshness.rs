@@ -189,3 +189,38 @@ async fn opening_a_document_warms_its_server() {
         ["textDocument/didOpen", "textDocument/diagnostic"]
     );
 }
+
+#[tokio::test]
+async fn one_that_logs_when_it_has_found_the_files_is_not_believed_before() {
+    // pyright's name: the catalogue knows what that one logs.
+    let found =
+        json!({"notify": ["window/logMessage", {"type": 3, "message": "Found 885 source files"}]});
+    let nothing = json!({"answer": null});
+    let script = json!({
+        "capabilities": {"definitionProvider": true},
+        "on": {"textDocument/definition": [[nothing], [found, nothing], [nothing]]},
+    });
+    let stand = Stand::with(
+        &[("a.py", "a = 1\n")],
+        |folder| {
+            let mut script = script;
+            script["log"] = json!(folder.join("log"));
+            stand::write(&folder.join("script"), &script.to_string());
+            let command = json!([stand::STAGE, "serve", folder.join("script")]);
+            langserver::catalogue::merged(&stand::servers(
+                json!({"pyright": {"command": command, "enabled": true}}),
+            ))
+        },
+        stand::short(),
+    );
+    let mut complete = Vec::new();
+    for _ in 0..4 {
+        let answer = stand
+            .pool
+            .definition(&stand.uri("a.py"), ByteOffset(0), &never())
+            .await;
+        complete.push(answer.expect("answered").complete);
+    }
+    assert_eq!(complete[..2], [false, false], "before it said so");
+    assert!(complete[3], "after");
+}

@@ -26,6 +26,7 @@ pub(crate) struct Traits {
     pub only_with_marker: bool,
     pub on_save_sources: Vec<String>,
     pub check_progress: Option<String>,
+    pub ready_messages: Vec<String>,
 }
 
 /// How a server is installed for the one toolchain that it was looked for in.
@@ -220,7 +221,7 @@ mod tests {
     /// A key that no struct has would be forgotten without a word.
     #[test]
     fn every_key_of_an_entry_is_known() {
-        const KEYS: [&str; 21] = [
+        const KEYS: [&str; 22] = [
             "name",
             "command",
             "alternatives",
@@ -242,6 +243,7 @@ mod tests {
             "only_with_marker",
             "on_save_sources",
             "check_progress",
+            "ready_messages",
         ];
         let file: toml::Table = toml::from_str(include_str!("catalogue.toml")).expect("TOML");
         for server in file["server"].as_array().expect("servers") {

@@ -57,6 +57,9 @@ const CHECK_SETTLES: Duration = Duration::from_millis(150);
 /// A server that tells of its progress begins within this long after it got its first document, if it begins at all.
 const UNTIL_IT_BEGINS: Duration = Duration::from_secs(2);
 
+/// A server that logs when it has found the project's files is believed without, after this long: its log may be off.
+const UNTIL_IT_SAYS_SO: Duration = Duration::from_secs(60);
+
 /// How far a server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -151,10 +154,15 @@ impl Server {
         let Some(mirror) = self.mirror() else { return };
         mirror.told(Some(document), |_| ());
         let is_first = !std::mem::replace(&mut self.desk().is_shown, true);
-        if is_first && self.readiness() == Ready::Progress {
+        let begins = match self.readiness() {
+            Ready::Progress => Some(UNTIL_IT_BEGINS),
+            Ready::Settled if !self.traits.ready_messages.is_empty() => Some(UNTIL_IT_SAYS_SO),
+            _ => None,
+        };
+        if is_first && let Some(begins) = begins {
             let server = Arc::downgrade(self);
             tokio::spawn(async move {
-                tokio::time::sleep(UNTIL_IT_BEGINS).await;
+                tokio::time::sleep(begins).await;
                 if let Some(server) = server.upgrade() {
                     server.desk().has_waited = true;
                     server.settle();
@@ -329,7 +337,10 @@ impl Server {
             let desk = self.desk();
             match self.readiness() {
                 // Without a signal there is nothing to wait for: see `has_settled`.
-                Ready::Initialized | Ready::Settled => true,
+                Ready::Initialized => true,
+                Ready::Settled => {
+                    self.traits.ready_messages.is_empty() || desk.has_said_ready || desk.has_waited
+                }
                 Ready::Progress => {
                     desk.progress.is_empty() && (desk.has_progressed || desk.has_waited)
                 }

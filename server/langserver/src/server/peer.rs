@@ -28,6 +28,8 @@ pub(super) struct Desk {
     pub is_shown: bool,
     pub has_waited: bool,
     pub quiescent: bool,
+    /// Whether it logged that it has found the project's files.
+    pub has_said_ready: bool,
     /// When it last told of its progress, or was first waited for.
     pub heard: Option<Instant>,
     /// The last edit that it wanted made and that was refused.
@@ -112,11 +114,13 @@ impl Peer for Server {
             }
             "window/logMessage" | "window/showMessage" => {
                 let message = read();
-                tracing::debug!(
-                    server = self.name,
-                    message = message["message"].as_str(),
-                    "says"
-                );
+                let message = message["message"].as_str().unwrap_or_default();
+                tracing::debug!(server = self.name, message, "says");
+                let signs = &self.traits.ready_messages;
+                if signs.iter().any(|sign| message.contains(sign)) {
+                    self.desk().has_said_ready = true;
+                    self.settle();
+                }
             }
             _ => tracing::trace!(server = self.name, method, "tells what we do not listen to"),
         }
