@@ -342,6 +342,31 @@ async fn our_own_changes_are_told_once() {
         .await;
 }
 
+/// A server ends with the folder that it serves; one for a folder that comes is started when it is needed, and what it
+/// asks for is watched.
+#[tokio::test]
+async fn folders_come_and_go() {
+    let stand = watching(&[], |_| json!([{"globPattern": "**/*.rs"}])).await;
+    let roots = stand.workspace.roots();
+    stand.workspace.set_roots(Vec::new());
+    stand.pool.roots_changed();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !stand
+        .said()
+        .iter()
+        .any(|message| message["method"] == "exit")
+    {
+        assert!(Instant::now() < deadline, "{:?}", stand.said());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(stand.pool.status(), []);
+    stand.workspace.set_roots(roots);
+    stand.pool.roots_changed();
+    assert_eq!(stand.pool.status(), [], "not before it is needed");
+    stand.hover("a.rs").await.expect("an answer");
+    stand.probe("again").await;
+}
+
 /// What changes under an open buffer is told as a change of the file; the buffer's text stays the truth.
 #[tokio::test]
 async fn a_change_under_an_open_buffer() {
@@ -439,4 +464,52 @@ async fn operations_on_files() {
     );
     assert_eq!(said[3].1["textDocument"]["uri"], uri("c.rs"));
     assert_eq!(said[4].1, json!({"files": [{"uri": uri("gone")}]}));
+}
+
+/// clangd takes no notice of files that change on disk: they are opened for it, and said to be saved.
+#[tokio::test]
+async fn a_server_that_would_not_notice_is_shown_the_files() {
+    let stand = Stand::with(
+        &[("a.c", "int a;\n"), ("b.c", "int b;\n"), ("n.txt", "")],
+        |folder| {
+            let folder = folder.canonicalize().expect("a path");
+            let capabilities =
+                json!({"hoverProvider": true, "textDocumentSync": {"change": 2, "save": true}});
+            let script = json!({"log": folder.join(".log/log"), "capabilities": capabilities});
+            write(&folder.join(".log/log"), "");
+            write(&folder.join(".log/script"), &script.to_string());
+            let command = json!([STAGE, "serve", folder.join(".log/script")]);
+            servers(
+                json!({"clangd": {"command": command, "languages": ["c"], "ready": "initialized"}}),
+            )
+        },
+        Limits::default(),
+    );
+    stand.hover("a.c").await.expect("an answer");
+    let said = |part: &str| {
+        stand
+            .said()
+            .iter()
+            .filter(|message| message["params"]["textDocument"]["uri"] == stand.uri("b.c").as_str())
+            .any(|message| message.to_string().contains(part))
+    };
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let mut text = "int c;\n".to_owned();
+    while !(said("int c;") && said("textDocument/didSave")) {
+        assert!(Instant::now() < deadline, "{:?}", stand.said());
+        text.push('\n');
+        stand.put("b.c", &text);
+        stand.put("n.txt", &text);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(
+        stand.notices(),
+        Vec::<Vec<_>>::new(),
+        "it did not ask for them"
+    );
+    fs::remove_file(stand.path("b.c")).expect("removed");
+    while !said("textDocument/didClose") {
+        assert!(Instant::now() < deadline, "{:?}", stand.said());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }

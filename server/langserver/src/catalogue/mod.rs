@@ -27,6 +27,7 @@ pub(crate) struct Traits {
     pub on_save_sources: Vec<String>,
     pub check_progress: Option<String>,
     pub ready_messages: Vec<String>,
+    pub blind_to_disk: bool,
 }
 
 /// How a server is installed for the one toolchain that it was looked for in.
@@ -139,6 +140,15 @@ pub fn is_aside(language: &str) -> bool {
     CATALOGUE.aside.iter().any(|one| one == language)
 }
 
+/// The extensions of files in these languages, in no order.
+pub(crate) fn extensions_of(languages: &[String]) -> impl Iterator<Item = &'static str> {
+    CATALOGUE
+        .by_extension
+        .iter()
+        .filter(move |(_, language)| languages.contains(language))
+        .map(|(extension, _)| extension.as_str())
+}
+
 /// How a server is installed, if the catalogue knows it.
 pub fn install_command(name: &str) -> Option<&'static str> {
     traits(name).install.as_deref()
@@ -221,7 +231,7 @@ mod tests {
     /// A key that no struct has would be forgotten without a word.
     #[test]
     fn every_key_of_an_entry_is_known() {
-        const KEYS: [&str; 22] = [
+        const KEYS: [&str; 23] = [
             "name",
             "command",
             "alternatives",
@@ -244,6 +254,7 @@ mod tests {
             "on_save_sources",
             "check_progress",
             "ready_messages",
+            "blind_to_disk",
         ];
         let file: toml::Table = toml::from_str(include_str!("catalogue.toml")).expect("TOML");
         for server in file["server"].as_array().expect("servers") {

@@ -230,6 +230,23 @@ impl Wire {
         }
     }
 
+    /// Has the server read a file anew that changed on disk: it is opened if it is not, and said to be saved. `None`: it
+    /// is gone. What an editor holds is left alone, and so is everything under a lease.
+    pub fn reread(&mut self, uri: &DocumentUri, snapshot: Option<&Snapshot>) {
+        if self.lease().is_some() || self.held.get(uri).is_some_and(|held| !held.borrowed) {
+            return;
+        }
+        match snapshot {
+            None => self.close(uri),
+            Some(snapshot) => {
+                if !self.held.contains_key(uri) {
+                    self.returned.insert(uri.clone());
+                }
+                self.borrow(snapshot);
+            }
+        }
+    }
+
     pub(super) fn open(&mut self, snapshot: &Snapshot, borrowed: bool) {
         self.all = None;
         let language = language(snapshot).to_owned();

@@ -5,7 +5,10 @@ use std::{ffi::OsStr, path::PathBuf};
 use workspace::DocumentUri;
 
 use super::{Pool, watch::real};
-use crate::server::{Change, DiskChange, FileOperation};
+use crate::server::{Change, DiskChange, FileOperation, Server};
+
+/// So many files of one batch are opened for a server that would not notice that they changed.
+const MOST_REREAD: usize = 16;
 
 impl Pool {
     /// Files were changed on disk: servers that watch them are told.
@@ -39,8 +42,10 @@ impl Pool {
             // What it holds under the old name it is to hold under the new one.
             let moved = server.mirror().map_or_else(Vec::new, |mirror| {
                 mirror.told(None, |wire| {
+                    // Under a lease it is returned later, as one that is gone from the disk.
                     let moved: Vec<_> = wire
                         .borrowed()
+                        .filter(|_| wire.lease().is_none())
                         .filter_map(|uri| Some((uri.clone(), renamed(uri, pairs)?)))
                         .collect();
                     for (old, _) in &moved {
@@ -85,6 +90,25 @@ impl Pool {
         self.changed(uris.iter().map(|uri| (uri, Change::Deleted)));
     }
 
+    /// Has a server that would not notice a change on disk read the files anew: by opening them, and by a save, at which it
+    /// looks at everything else that depends on them.
+    pub(super) fn reread(&self, server: &Server, events: &[(DocumentUri, Change)]) {
+        let Some(mirror) = server.mirror().filter(|_| server.is_blind()) else {
+            return;
+        };
+        let buffers = self.workspace.buffers();
+        for (uri, change) in events.iter().take(MOST_REREAD) {
+            if buffers.name_of(uri).is_some() {
+                continue;
+            }
+            let text = match change {
+                Change::Deleted => None,
+                _ => self.workspace.read(uri).ok(),
+            };
+            mirror.told(None, |wire| wire.reread(uri, text.as_ref()));
+        }
+    }
+
     fn changed<'a>(&self, changes: impl Iterator<Item = (&'a DocumentUri, Change)>) {
         let servers = self.live();
         if !self.watch.is_on() && servers.iter().all(|server| server.patterns().is_empty()) {
@@ -103,7 +127,8 @@ impl Pool {
             })
             .collect();
         for server in servers {
-            server.disk_changed(&changes);
+            let events = server.disk_changed(&changes);
+            self.reread(&server, &events);
         }
         for DiskChange {
             paths: [_, real], ..

@@ -12,8 +12,9 @@ use workspace::DocumentUri;
 
 use super::{
     Server,
-    registrations::{Change, Pattern, concerns},
+    registrations::{Change, Pattern, WATCHED_FILES, concerns},
 };
+use crate::catalogue::extensions_of;
 
 /// A file that was changed on disk.
 #[derive(Debug)]
@@ -44,36 +45,49 @@ impl Server {
         self.watching.borrow().clone()
     }
 
+    /// Finds out anew what it wants to hear of.
     pub(super) fn watch_anew(&self) {
-        let patterns = self.desk().registrations.patterns();
+        // Held to the end: what is found out first is not to be told last.
+        let desk = self.desk();
+        let mut patterns = desk.registrations.patterns();
+        if self.is_blind() {
+            let extensions = extensions_of(&self.config.languages);
+            patterns.extend(Pattern::of_extensions(&self.root, extensions));
+        }
         self.watching.send_replace(patterns.into());
     }
 
-    /// Files changed on disk, whoever did it: it hears of those that it registered for.
-    pub fn disk_changed(&self, changes: &[DiskChange]) {
+    /// Whether it goes on as if a file had not changed on disk, though it be told: only what is opened does it read.
+    pub fn is_blind(&self) -> bool {
+        self.traits.blind_to_disk
+    }
+
+    /// Files changed on disk, whoever did it: it hears of those that it registered for. Gives what concerns it.
+    pub fn disk_changed(&self, changes: &[DiskChange]) -> Vec<(DocumentUri, Change)> {
         let patterns = self.patterns();
         let wants = |change: &DiskChange, path: &Path| {
             patterns
                 .iter()
                 .any(|one| one.wants(change.change) && one.has(&one.folder, path))
         };
-        let events = changes
+        let events: Vec<_> = changes
             .iter()
             .filter(|change| change.paths.iter().any(|path| wants(change, path)))
-            .map(|change| (change.uri.clone(), change.change));
-        self.tell_of_files(events);
+            .map(|change| (change.uri.clone(), change.change))
+            .collect();
+        self.tell_of_files(&events);
+        events
     }
 
     /// Tells it, in one message, of changes that it wants to hear of.
-    pub fn tell_of_files(&self, events: impl Iterator<Item = (DocumentUri, Change)>) {
+    pub fn tell_of_files(&self, events: &[(DocumentUri, Change)]) {
         let changes: Vec<Value> = events
-            .map(|(uri, change)| json!({"uri": uri.as_str(), "type": change as u8}))
+            .iter()
+            .map(|(uri, change)| json!({"uri": uri.as_str(), "type": *change as u8}))
             .collect();
-        if !changes.is_empty() {
-            self.client.notify(
-                "workspace/didChangeWatchedFiles",
-                Some(json!({"changes": changes})),
-            );
+        if !changes.is_empty() && self.desk().registrations.has(WATCHED_FILES, None, None) {
+            self.client
+                .notify(WATCHED_FILES, Some(json!({"changes": changes})));
         }
     }
 

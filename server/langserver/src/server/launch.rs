@@ -81,6 +81,7 @@ impl Server {
             );
         }
         server.settle();
+        server.watch_anew();
         tokio::spawn(keep_told(Arc::downgrade(&server)));
         tokio::spawn(diagnostics::keep_asked(Arc::downgrade(&server)));
         unkept.keep();

@@ -13,7 +13,7 @@ use workspace::{DocumentUri, Snapshot};
 
 use crate::mirror::language;
 
-const WATCHED_FILES: &str = "workspace/didChangeWatchedFiles";
+pub(super) const WATCHED_FILES: &str = "workspace/didChangeWatchedFiles";
 
 /// What happened to a file, in LSP's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,6 +140,16 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
+    /// Every file with one of these extensions below a folder.
+    pub fn of_extensions(
+        folder: &Path,
+        extensions: impl Iterator<Item = &'static str>,
+    ) -> Option<Self> {
+        let mut extensions: Vec<_> = extensions.collect();
+        extensions.sort_unstable();
+        Self::new(folder, &format!("**/*.{{{}}}", extensions.join(",")), 7)
+    }
+
     /// A glob below a folder; one that is a whole path is below none. `None` if it can't be read.
     fn new(base: &Path, glob: &str, kinds: u64) -> Option<Self> {
         let is_whole = Path::new(glob).is_absolute();

@@ -210,7 +210,11 @@ impl Eye {
                 let uri = listener.wanted.iter().find(wants)?.spelled(path)?;
                 Some((uri, *change))
             };
-            server.tell_of_files(changes.iter().filter_map(event));
+            let events: Vec<_> = changes.iter().filter_map(event).collect();
+            server.tell_of_files(&events);
+            if let Some(pool) = self.pool.upgrade() {
+                pool.reread(&server, &events);
+            }
         }
     }
 }
