@@ -1,8 +1,10 @@
 //! Language servers that are not there, do not start, die, hang or talk nonsense: the agent goes on,
 //! and the model is told. And the whole way of a fix, with one that behaves.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
-use tests::client::{Asking, Editor, Setup, Ways, over, titled};
+use tests::client::{Asking, Canned, Editor, Setup, Ways, over, titled};
 use tests::fixtures::Project;
 use tests::model::{Asked, Reply, ScriptedModel, Step};
 
@@ -178,5 +180,139 @@ async fn code_actions_never_wait_for_a_server_that_hangs() {
     let actions = editor.code_actions(&uri, range, asking).await;
     let titles: Vec<&Value> = actions.iter().map(|action| &action["title"]).collect();
     assert_eq!(titles, ["Fix problems here with agent", "Ask agent…"]);
+    assert_eq!(editor.shutdown().await, 0);
+}
+
+/// What came of asking an editor that lets its own language servers be asked, with one of ours at hand.
+struct Told {
+    message: String,
+    /// What the editor was asked.
+    asked: Vec<Value>,
+    /// The servers of ours that there are, and their processes.
+    servers: Value,
+    processes: Vec<String>,
+}
+
+async fn asking_the_editor(
+    call: Value,
+    answers: impl Fn(&str) -> Vec<(&'static str, Canned)>,
+) -> Told {
+    let project = Project::with(&[("scripted.root", ""), ("a.scripted", TEXT)]);
+    let model = ScriptedModel::start([
+        Reply::call("lsp", call).into(),
+        Step::from(|asked: &Asked| Reply::text(asked.tool_results()[0].1.to_owned())),
+    ])
+    .await;
+    let mut options = world::options(&model);
+    options["language_servers"] = world::language_server(&[]);
+    options["client"] = json!({ "requests": ["copydesk/query", "copydesk/diagnostics"] });
+    let editor = Editor::start(Setup {
+        ways: Ways::vscode(),
+        root: project.root().to_owned(),
+        options,
+        ..Setup::default()
+    })
+    .await;
+    let uri = tests::client::uri(&project.path("a.scripted"));
+    for (method, canned) in answers(&uri) {
+        editor.answer_next(method, canned);
+    }
+    editor.open_text(&uri, "scripted", TEXT);
+    let finished = world::ask(&editor, json!({ "prompt": "check", "uri": uri })).await;
+    assert_eq!(finished["status"], "done", "{finished}");
+    let status = editor.execute("copydesk.status", json!({})).await;
+    let asked = editor.received().into_iter().filter(|message| {
+        let method = message["method"].as_str().unwrap_or_default();
+        ["copydesk/query", "copydesk/diagnostics"].contains(&method)
+    });
+    let processes = tests::client::tree(editor.pid());
+    let told = Told {
+        message: finished["message"].as_str().unwrap_or_default().to_owned(),
+        asked: asked.collect(),
+        servers: status["languageServers"].clone(),
+        processes: processes.into_iter().map(|(_, name)| name).collect(),
+    };
+    assert_eq!(editor.shutdown().await, 0);
+    told
+}
+
+#[tokio::test]
+async fn the_editor_s_own_servers_are_asked_and_none_of_ours_is_started() {
+    let call = json!({ "operation": "hover", "filePath": "a.scripted", "line": 2, "character": 9 });
+    let told = asking_the_editor(call, |_| {
+        let hover = Canned::Result(json!({ "contents": "what the editor knows" }));
+        vec![("copydesk/query", hover.clone()), ("copydesk/query", hover)]
+    })
+    .await;
+    assert!(
+        told.message.contains("what the editor knows"),
+        "{}",
+        told.message
+    );
+    let query = &told.asked[0]["params"];
+    assert_eq!(query["method"], "textDocument/hover");
+    let position = json!({ "line": 1, "character": 8 });
+    assert_eq!(query["params"]["position"], position);
+
+    let call = json!({ "operation": "diagnostics", "filePath": "a.scripted" });
+    let of_editor = asking_the_editor(call, |uri| {
+        let said = Canned::Result(json!([{ "uri": uri, "diagnostics": [problem(1, 8)] }]));
+        (0..4)
+            .map(|_| ("copydesk/diagnostics", said.clone()))
+            .collect()
+    })
+    .await;
+    let message = &of_editor.message;
+    assert!(message.starts_with("1 problem in a.scripted"), "{message}");
+
+    for told in [told, of_editor] {
+        assert_eq!(told.servers, json!([]));
+        let started = told
+            .processes
+            .iter()
+            .any(|name| name.contains("language_s"));
+        assert!(!started, "{:?}", told.processes);
+    }
+}
+
+#[tokio::test]
+async fn what_the_editor_refuses_is_asked_of_a_server_of_ours() {
+    let call = json!({ "operation": "diagnostics", "filePath": "a.scripted" });
+    let told = asking_the_editor(call, |_| {
+        let refused = Canned::Error(-32601, "no such method".to_owned());
+        vec![("copydesk/diagnostics", refused)]
+    })
+    .await;
+    let message = &told.message;
+    assert!(message.starts_with("2 problems in a.scripted"), "{message}");
+    assert_eq!(told.servers[0]["name"], "scripted-server");
+    let started = told
+        .processes
+        .iter()
+        .any(|name| name.contains("language_s"));
+    assert!(started, "{:?}", told.processes);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_closed_takes_its_servers_with_it() {
+    let (project, editor, _) = fixing(Ways::vscode(), &[]).await;
+    let running = async |expected: usize| {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let status = editor.execute("copydesk.status", json!({})).await;
+            let servers = status["languageServers"].as_array().expect("a list");
+            if servers.len() == expected {
+                break;
+            }
+            assert!(Instant::now() < deadline, "{status}");
+        }
+    };
+    running(1).await;
+    let folder = json!({ "uri": tests::client::uri(project.root()), "name": "project" });
+    editor.notify(
+        "workspace/didChangeWorkspaceFolders",
+        json!({ "event": { "added": [], "removed": [folder] } }),
+    );
+    running(0).await;
     assert_eq!(editor.shutdown().await, 0);
 }

@@ -27,6 +27,10 @@ pub(crate) struct Client {
     pub(crate) action_literals: bool,
     /// It wants `copydesk/event`.
     pub(crate) events: bool,
+    /// It passes questions on to its own language servers (`copydesk/query`).
+    pub(crate) queries: bool,
+    /// It tells what they have said (`copydesk/diagnostics`).
+    pub(crate) diagnoses: bool,
 }
 
 /// How a client takes `workspace/applyEdit`.
@@ -61,7 +65,13 @@ impl Client {
             edits == Edits::Versioned
                 && listed.is_some_and(|all| all.iter().any(|one| one == operation))
         };
+        let answers = |method: &str| {
+            let requests = about["requests"].as_array();
+            requests.is_some_and(|requests| requests.iter().any(|one| one == method))
+        };
         Self {
+            queries: answers("copydesk/query"),
+            diagnoses: answers("copydesk/diagnostics"),
             renames: knows("rename"),
             deletes: knows("delete"),
             name,

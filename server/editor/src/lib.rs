@@ -18,6 +18,7 @@ mod progress;
 mod repair;
 mod requests;
 mod server;
+mod servers;
 mod sync;
 mod transport;
 mod usage;

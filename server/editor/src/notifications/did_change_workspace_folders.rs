@@ -1,5 +1,5 @@
-//! `workspace/didChangeWorkspaceFolders`: folders come and go. The configuration stays that of the
-//! folders at the start.
+//! `workspace/didChangeWorkspaceFolders`: folders come and go, and with those that go their
+//! language servers. The configuration stays that of the folders at the start.
 
 use serde_json::Value;
 
@@ -17,4 +17,5 @@ pub(crate) fn handle(connection: &Connection, params: &Value) {
         }
     }
     connection.workspace.set_roots(roots);
+    connection.pool.roots_changed();
 }

@@ -12,6 +12,7 @@ use crate::connection::Connection;
 use crate::host::EditorHost;
 use crate::repair::Introduction;
 use crate::server::Server;
+use crate::servers::ServersOfEditor;
 use crate::transport::parent;
 use crate::{Opening, capabilities};
 
@@ -32,6 +33,9 @@ pub(crate) fn handle(server: &Server, params: InitializeParams) -> Result<Initia
         workspace: Arc::clone(&workspace),
     };
     let assembled = server.assembly.assemble(opening);
+    if let Some(servers) = ServersOfEditor::new(&server.outgoing, &client) {
+        assembled.pool.use_editor(Arc::new(servers));
+    }
     let connection = Connection::new(server.outgoing.clone(), client, workspace, assembled);
     if server.connection.set(Arc::new(connection)).is_err() {
         return Err(Error::invalid_request());

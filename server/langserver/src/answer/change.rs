@@ -1,14 +1,11 @@
 //! What a server would change: actions that it offers, and the changes of files that they stand for.
 
-use std::{
-    fmt,
-    sync::{Arc, Weak},
-};
+use std::{fmt, sync::Arc};
 
 use serde_json::Value;
 use workspace::{DocumentUri, Replacement, Snapshot};
 
-use crate::{mirror::Texts, server::Server};
+use crate::{mirror::Texts, server::WeakSource};
 
 /// Something that a server offers to do.
 #[derive(Clone)]
@@ -27,7 +24,7 @@ pub struct CodeAction {
     pub uri: DocumentUri,
     /// As it came.
     pub raw: Value,
-    pub(crate) from: Weak<Server>,
+    pub(crate) from: WeakSource,
     /// What the server had when it offered it.
     pub(crate) texts: Arc<Texts>,
 }

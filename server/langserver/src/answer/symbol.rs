@@ -1,12 +1,12 @@
 //! What a project is made of by name, and what calls or extends what.
 
-use std::{fmt, sync::Weak};
+use std::fmt;
 
 use serde_json::Value;
 use workspace::ByteRange;
 
 use super::Location;
-use crate::server::Server;
+use crate::server::WeakSource;
 
 /// What a symbol is: LSP's `SymbolKind`, written as a word (`function`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -96,7 +96,7 @@ pub struct HierarchyItem {
     /// Which server knows it.
     pub server: String,
     pub(crate) raw: Value,
-    pub(crate) from: Weak<Server>,
+    pub(crate) from: WeakSource,
 }
 
 impl fmt::Debug for HierarchyItem {

@@ -14,7 +14,7 @@ use crate::{
     client::Patience,
     mirror::difference,
     queries::{Question, Way},
-    server::carried,
+    server::{Source, carried},
 };
 
 const PREPARE_CALLS: &str = "textDocument/prepareCallHierarchy";
@@ -248,6 +248,9 @@ impl Pool {
         cancel: &CancellationToken,
         put: impl Fn(Question) -> F,
     ) -> Result<T, QueryError> {
+        if let Some(outcome) = self.asked_of_editor(uri, cancel, &put).await {
+            return outcome;
+        }
         let mut is_first = true;
         loop {
             let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
@@ -281,9 +284,8 @@ impl Pool {
         let server = item
             .from
             .upgrade()
-            .filter(|server| server.is_alive())
-            .ok_or_else(ended)?
-            .used();
+            .filter(Source::is_alive)
+            .ok_or_else(ended)?;
         let document = self.read(uri).await?;
         let outcome = put(self.question(server, document, cancel), item.clone()).await;
         if !matches!(outcome, Err(QueryError::Died { .. })) || self.is_closed() {

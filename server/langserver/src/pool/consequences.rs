@@ -254,7 +254,7 @@ impl Step<'_> {
         turn: Turn,
     ) -> Question {
         Question {
-            server: server.clone(),
+            server: server.clone().into(),
             document: document.clone(),
             workspace: self.pool.workspace.clone(),
             until_ready: patience.clone(),

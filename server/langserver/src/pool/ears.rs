@@ -27,6 +27,7 @@ impl Listener for Ears {
     fn opened(&self, snapshot: &Snapshot) {
         self.each(snapshot, |mirror| mirror.opened(snapshot));
         if let Some(pool) = self.0.upgrade()
+            && pool.editor.get().is_none()
             && pool.choice.starts_on_open(language(snapshot))
             && let Some(runtime) = &pool.runtime
         {

@@ -152,7 +152,7 @@ impl Lease {
         let document = self.held.get(&document.uri).unwrap_or(document);
         let (server, lease) = self.lease(document)?;
         Ok(Question {
-            server: server.clone(),
+            server: server.clone().into(),
             document: document.clone(),
             workspace: self.workspace.clone(),
             until_ready: self.patience.clone(),

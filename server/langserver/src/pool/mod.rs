@@ -6,6 +6,7 @@ mod care;
 mod choice;
 mod consequences;
 mod ears;
+mod editor;
 mod files;
 mod lease;
 mod slot;
@@ -13,7 +14,7 @@ mod watch;
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -36,7 +37,7 @@ use crate::{
     client::Patience,
     config::{PoolConfig, Servers},
     queries::Question,
-    server::{Freshness, Server, Turn, Used},
+    server::{Editor, Freshness, Server, Source, Turn, Used},
 };
 
 /// How long the pool waits for servers. Every wait can also be cancelled.
@@ -74,6 +75,8 @@ pub struct Pool {
     /// Those that are told of changes.
     live: RwLock<Vec<Arc<Server>>>,
     watch: Watch,
+    /// The editor's own servers, where it lets them be asked.
+    editor: OnceLock<Arc<Editor>>,
     closed: AtomicBool,
 }
 
@@ -107,6 +110,7 @@ impl Pool {
             slots: Mutex::default(),
             live: RwLock::default(),
             watch: Watch::default(),
+            editor: OnceLock::new(),
             closed: AtomicBool::new(false),
         });
         workspace.buffers().listen(Arc::new(Ears(pool.me.clone())));
@@ -115,9 +119,12 @@ impl Pool {
 
     /// Whether there is an installed server for this document's language.
     pub fn serves(&self, snapshot: &Snapshot) -> bool {
-        self.choice
-            .candidates(snapshot, &self.workspace)
-            .any(|candidate| candidate.is_ok())
+        let by_editor = self.editor.get();
+        by_editor.is_some_and(|editor| editor.answers("", snapshot))
+            || self
+                .choice
+                .candidates(snapshot, &self.workspace)
+                .any(|candidate| candidate.is_ok())
     }
 
     /// Every server that runs, starts or failed.
@@ -146,6 +153,9 @@ impl Pool {
         let Some(newest) = self.newest(uri) else {
             return Vec::new();
         };
+        if let Some(known) = self.known_to_editor(&newest) {
+            return known;
+        }
         self.owner(&newest)
             .map(|server| server.known(&newest))
             .unwrap_or_default()
@@ -159,6 +169,9 @@ impl Pool {
         cancel: &CancellationToken,
     ) -> Diagnosis {
         let patience = Patience::of(deadline, cancel);
+        if let Some(diagnosis) = self.diagnosed_by_editor(uri, &patience).await {
+            return diagnosis;
+        }
         let (snapshot, server) = match self.begin(uri, &patience).await {
             Ok(begun) => begun,
             Err(QueryError::NotReady { .. } | QueryError::Cancelled) => {
@@ -201,6 +214,9 @@ impl Pool {
                 Some(runtime) => drop(runtime.spawn(async move { slot.shutdown().await })),
                 None => slot.kill(),
             }
+        }
+        if self.watch.is_on() {
+            self.watch.anew(&self.me);
         }
     }
 
@@ -307,14 +323,19 @@ impl Pool {
         self.closed.load(Ordering::Acquire)
     }
 
-    fn question(&self, server: Used, document: Snapshot, cancel: &CancellationToken) -> Question {
+    fn question(
+        &self,
+        server: impl Into<Source>,
+        document: Snapshot,
+        cancel: &CancellationToken,
+    ) -> Question {
         let until_ready = self.until_ready(cancel);
         let answer = Patience {
             until: until_ready.until + self.limits.answer,
             cancel: cancel.clone(),
         };
         Question {
-            server,
+            server: server.into(),
             document,
             workspace: self.workspace.clone(),
             until_ready,

@@ -13,6 +13,7 @@ use crate::{
     answer::{Answer, CodeAction, Diagnostic, FileChange, FileEdit, QueryError},
     client::Patience,
     mirror::Texts,
+    server::{Source, Turn},
     wire::{self, DocumentEdit, Read, Step},
 };
 
@@ -69,7 +70,7 @@ impl Question {
             disabled: raw["disabled"]["reason"].as_str().map(str::to_owned),
             server: self.server.name().to_owned(),
             uri: self.document.uri.clone(),
-            from: Arc::downgrade(&self.server),
+            from: self.server.downgrade(),
             texts: texts.clone(),
             raw,
         })
@@ -90,9 +91,8 @@ impl CodeAction {
         let server = self
             .from
             .upgrade()
-            .filter(|server| server.is_alive())
-            .ok_or_else(|| failed("the action is from a server that has ended since".into()))?
-            .used();
+            .filter(Source::is_alive)
+            .ok_or_else(|| failed("the action is from a server that has ended since".into()))?;
         if let Some(reason) = &self.disabled {
             return Err(failed(format!("the action can't be applied: {reason}")));
         }
@@ -106,9 +106,13 @@ impl CodeAction {
             let document = document
                 .ok_or_else(|| failed("the action is of a document that is gone".into()))?;
             let asked = server
-                .ask("codeAction/resolve", &document, patience, |_| {
-                    self.raw.clone()
-                })
+                .ask_in(
+                    &Turn::Ordinary,
+                    "codeAction/resolve",
+                    &document,
+                    patience,
+                    |_| self.raw.clone(),
+                )
                 .await?;
             texts = asked.texts;
             let resolved = wire::read_tree(&asked.answer).unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::{
     answer::{Answer, Call, HierarchyItem, Location, QueryError, SymbolKind},
     mirror::Texts,
     queries::texts::Shelf,
-    server::{About, Server},
+    server::{About, Source},
     wire::{self, Node},
 };
 
@@ -107,7 +107,7 @@ impl Question {
     }
 }
 
-fn hierarchy_item(node: Node, shelf: &Shelf, server: &Arc<Server>) -> Option<HierarchyItem> {
+fn hierarchy_item(node: Node, shelf: &Shelf, server: &Source) -> Option<HierarchyItem> {
     let snapshot = shelf.text(&node.uri)?;
     let bytes = |range| snapshot.text.byte_range(range, shelf.encoding);
     Some(HierarchyItem {
@@ -121,7 +121,7 @@ fn hierarchy_item(node: Node, shelf: &Shelf, server: &Arc<Server>) -> Option<Hie
         },
         server: server.name().to_owned(),
         raw: node.raw,
-        from: Arc::downgrade(server),
+        from: server.downgrade(),
     })
 }
 

@@ -18,14 +18,14 @@ use crate::{
     answer::{Answer, QueryError},
     client::Patience,
     mirror::difference,
-    server::{About, Asked, Turn, Used, carried},
+    server::{About, Asked, Source, Turn, carried},
     wire,
 };
 
 /// One question about a document.
 #[derive(Clone)]
 pub(crate) struct Question {
-    pub server: Used,
+    pub server: Source,
     pub document: Snapshot,
     pub workspace: Arc<Workspace>,
     /// How long to wait until the server knows everything, before it is asked what it knows.
@@ -45,9 +45,9 @@ impl Question {
         let complete = self.complete().await?;
         let asked = self
             .server
-            .ask_in(&self.turn, method, &self.document, &self.answer, params)
+            .ask_whole(&self.turn, method, &self.document, &self.answer, params)
             .await?;
-        Ok((asked, complete))
+        Ok((asked, complete && self.server.has_settled(&self.document)))
     }
 
     /// Asks about a place in the document.

@@ -5,11 +5,13 @@ mod ask;
 mod capabilities;
 mod convert;
 mod diagnostics;
+mod editor;
 mod files;
 mod launch;
 mod lease;
 mod peer;
 mod registrations;
+mod source;
 mod store;
 mod used;
 
@@ -30,14 +32,17 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use workspace::{Encoding, Snapshot};
 
+pub use self::editor::EditorServers;
 pub(crate) use self::{
     ask::{About, Asked},
     convert::carried,
     diagnostics::Freshness,
+    editor::{Editor, NAME as NAME_OF_EDITOR},
     files::{DiskChange, FileOperation},
     launch::{Launch, NotFound, find_program},
     lease::{Heard, Leased, Turn},
     registrations::{Change, Pattern},
+    source::{Source, WeakSource},
     used::{Place, Used},
 };
 use self::{peer::Desk, store::Store, used::Usage};

@@ -1,0 +1,334 @@
+//! The language servers that run in the editor, asked through it in place of servers of our own. They have the editor's
+//! own texts, and nobody knows which of them answers: what one does not answer, a server of ours is asked, from then on.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use serde_json::{Value, json, value::to_raw_value};
+use tokio::time::Instant;
+use workspace::{Buffers, DocumentUri, Encoding, Snapshot};
+
+use super::{
+    About, Asked, Freshness,
+    store::{Kept, Store, Wanted},
+};
+use crate::{
+    answer::{Diagnostic, QueryError},
+    client::{Patience, RequestError},
+    mirror::{Texts, language},
+    wire,
+};
+
+/// How they are called in answers.
+pub(crate) const NAME: &str = "the editor's server";
+/// So long a client may take, before a server of ours is asked.
+const MOST: Duration = Duration::from_secs(10);
+/// Two answers that far apart that are the same are believed.
+const APART: Duration = Duration::from_millis(500);
+/// How often a question is asked again because somebody typed.
+const RETRIES: u32 = 2;
+const SYMBOLS: &str = "textDocument/documentSymbol";
+
+/// An editor that lets its own language servers be asked.
+#[async_trait]
+pub trait EditorServers: Send + Sync {
+    /// Whether it answers [`query`](Self::query).
+    fn queries(&self) -> bool;
+    /// Whether it answers [`diagnostics`](Self::diagnostics).
+    fn diagnoses(&self) -> bool;
+    /// What it counts columns in.
+    fn encoding(&self) -> Encoding;
+    /// The answer of its server to a request of LSP. Dropped before it is there, the request is taken back.
+    async fn query(&self, method: &str, params: Value) -> Result<Value, String>;
+    /// What its servers say of a document (or of all): a list of `{uri, diagnostics}`.
+    async fn diagnostics(&self, uri: Option<&DocumentUri>) -> Result<Value, String>;
+}
+
+pub(crate) struct Editor {
+    port: Arc<dyn EditorServers>,
+    buffers: Arc<Buffers>,
+    known: Mutex<Known>,
+    store: Store,
+    /// Whether its diagnostics are being asked for in the background.
+    asking: AtomicBool,
+}
+
+/// What it has shown of itself.
+#[derive(Debug, Default)]
+struct Known {
+    /// Languages of which something was answered.
+    languages: BTreeSet<String>,
+    /// Languages of which two answers were the same.
+    settled: BTreeSet<String>,
+    /// Methods and languages that it does not answer.
+    refused: BTreeSet<(String, String)>,
+}
+
+impl Editor {
+    pub fn new(port: Arc<dyn EditorServers>, buffers: Arc<Buffers>) -> Self {
+        Self {
+            port,
+            buffers,
+            known: Mutex::default(),
+            store: Store::default(),
+            asking: AtomicBool::new(false),
+        }
+    }
+
+    pub fn encoding(&self) -> Encoding {
+        self.port.encoding()
+    }
+
+    /// Whether it may be asked this about a document.
+    pub fn answers(&self, method: &str, document: &Snapshot) -> bool {
+        let key = (method.to_owned(), language(document).to_owned());
+        self.port.queries() && !self.known().refused.contains(&key)
+    }
+
+    /// Whether its diagnostics of a document count.
+    pub fn diagnoses(&self, document: &Snapshot) -> bool {
+        let key = (String::new(), language(document).to_owned());
+        self.port.diagnoses() && !self.known().refused.contains(&key)
+    }
+
+    pub fn has_settled(&self, document: &Snapshot) -> bool {
+        self.known().settled.contains(language(document))
+    }
+
+    fn set_settled(&self, document: &Snapshot) {
+        let language = language(document).to_owned();
+        self.known().settled.insert(language);
+    }
+
+    /// Asks `method` about `document`. Not supported: a server of ours is to be asked.
+    pub async fn ask(
+        &self,
+        method: &'static str,
+        document: &Snapshot,
+        patience: &Patience,
+        params: impl Fn(&About<'_>) -> Value,
+    ) -> Result<Asked, QueryError> {
+        if !self.answers(method, document) {
+            return Err(not_supported(method));
+        }
+        let patience = Patience {
+            until: patience.until.min(Instant::now() + MOST),
+            cancel: patience.cancel.clone(),
+        };
+        let mut retries = RETRIES;
+        loop {
+            let texts = self.texts(document);
+            let snapshot = texts
+                .get(&document.uri)
+                .map_or(document, |(snapshot, _)| snapshot);
+            let params = params(&About {
+                snapshot,
+                encoding: self.encoding(),
+            });
+            let answer = self.answer(method, document, params, &patience).await?;
+            let newest = self.buffers.get(&document.uri);
+            let is_of_this = newest.is_none_or(|newest| newest.text == snapshot.text);
+            if is_of_this || retries == 0 {
+                let answer = to_raw_value(&answer).map_err(|error| QueryError::Failed {
+                    name: NAME.into(),
+                    message: error.to_string(),
+                })?;
+                return Ok(Asked {
+                    answer,
+                    texts: Arc::new(texts),
+                });
+            }
+            retries -= 1;
+        }
+    }
+
+    /// The same, until it has answered the same twice: it gives no other sign of how much it knows.
+    pub async fn ask_whole(
+        &self,
+        method: &'static str,
+        document: &Snapshot,
+        patience: &Patience,
+        params: impl Fn(&About<'_>) -> Value,
+    ) -> Result<Asked, QueryError> {
+        let mut asked = self.ask(method, document, patience, &params).await?;
+        let begun = Instant::now();
+        while !self.has_settled(document) && begun.elapsed() < MOST {
+            match patience.wait(tokio::time::sleep(APART)).await {
+                Ok(()) => {}
+                Err(RequestError::Cancelled) => return Err(QueryError::Cancelled),
+                Err(_) => break,
+            }
+            let again = self.ask(method, document, patience, &params).await?;
+            if again.answer.get() == asked.answer.get() {
+                self.set_settled(document);
+            }
+            asked = again;
+        }
+        Ok(asked)
+    }
+
+    /// An answer that counts. That there is nothing counts from an editor that has answered about the language before;
+    /// from one that has not, nobody knows whether it has a server for it.
+    async fn answer(
+        &self,
+        method: &str,
+        document: &Snapshot,
+        params: Value,
+        patience: &Patience,
+    ) -> Result<Value, QueryError> {
+        let language = language(document);
+        let why = match patience.wait(self.port.query(method, params)).await {
+            Err(RequestError::Cancelled) => return Err(QueryError::Cancelled),
+            Err(error) => error.to_string(),
+            Ok(Err(error)) => error,
+            Ok(Ok(Value::Null)) if !self.known().languages.contains(language) => {
+                "it has no answer".to_owned()
+            }
+            Ok(Ok(answer)) => {
+                if !answer.is_null() {
+                    self.known().languages.insert(language.to_owned());
+                }
+                return Ok(answer);
+            }
+        };
+        tracing::debug!(
+            method,
+            language,
+            why,
+            "the editor's server is not asked any more"
+        );
+        self.refuse(method, language);
+        Err(not_supported(method))
+    }
+
+    /// What the editor has open, as it has it now.
+    fn texts(&self, document: &Snapshot) -> Texts {
+        let mut texts: BTreeMap<_, _> = self
+            .buffers
+            .all()
+            .into_iter()
+            .map(|snapshot| {
+                let version = snapshot.version.unwrap_or_default();
+                (snapshot.uri.clone(), (snapshot, version))
+            })
+            .collect();
+        texts
+            .entry(document.uri.clone())
+            .or_insert_with(|| (document.clone(), document.version.unwrap_or_default()));
+        texts
+    }
+
+    /// Waits until what it says of a document is of its newest text, as far as anyone can know: the same twice, with no
+    /// change of the text in between. `Unavailable`: a server of ours is to be asked.
+    pub async fn freshen(&self, document: &Snapshot, patience: &Patience) -> Freshness {
+        let mut last: Option<(Vec<Value>, Snapshot)> = None;
+        loop {
+            let before = self.newest(document);
+            let items = match patience.wait(self.fetch(&before, patience)).await {
+                Err(_) => return Freshness::Pending,
+                Ok(Err(error)) => {
+                    self.refuse("", language(document));
+                    return Freshness::Unavailable(error);
+                }
+                Ok(Ok(items)) => items,
+            };
+            let now = self.newest(document);
+            let is_same = last.is_some_and(|(said, of)| said == items && of.text == now.text);
+            if is_same && before.text == now.text {
+                return Freshness::Fresh;
+            }
+            last = Some((items, now));
+            if patience.wait(tokio::time::sleep(APART)).await.is_err() {
+                return Freshness::Pending;
+            }
+        }
+    }
+
+    /// What it last said, in the coordinates of `newest`.
+    pub fn diagnostics(&self, newest: &Snapshot) -> Vec<Diagnostic> {
+        self.store
+            .diagnostics(newest, Wanted::Known, self.encoding(), NAME)
+    }
+
+    /// Asks for what it says now, for whoever wants it at once the next time.
+    pub async fn refresh(&self, document: &Snapshot, patience: &Patience) {
+        if !self.asking.swap(true, Ordering::AcqRel) {
+            let fetched = patience.wait(self.fetch(document, patience)).await;
+            if let Ok(Err(error)) = fetched {
+                tracing::debug!(uri = %document.uri, error, "no diagnostics of the editor");
+            }
+            self.asking.store(false, Ordering::Release);
+        }
+    }
+
+    async fn fetch(&self, document: &Snapshot, patience: &Patience) -> Result<Vec<Value>, String> {
+        let mut said = self.port.diagnostics(Some(&document.uri)).await?;
+        let Some(said) = said.as_array_mut() else {
+            return Err("its diagnostics are no list".into());
+        };
+        let mut items = Vec::new();
+        for one in said {
+            if wire::read_uri(&one["uri"]).as_ref() == Some(&document.uri)
+                && let Value::Array(more) = one["diagnostics"].take()
+            {
+                items.extend(more);
+            }
+        }
+        // Silence is that of a clean document only if there is somebody who would speak.
+        if items.is_empty() && !self.has_server(document, patience).await {
+            return Err(format!("it has no server for {}", language(document)));
+        }
+        self.store.pull(
+            document.uri.clone(),
+            Kept {
+                items: items.clone(),
+                of: Some(document.clone()),
+                named: false,
+                at: Instant::now(),
+            },
+        );
+        Ok(items)
+    }
+
+    /// Whether it has a server for a document's language, found out by a question that every server answers.
+    async fn has_server(&self, document: &Snapshot, patience: &Patience) -> bool {
+        if self.known().languages.contains(language(document)) {
+            return true;
+        }
+        let params = json!({"textDocument": {"uri": document.uri.as_str()}});
+        self.answers(SYMBOLS, document)
+            && self
+                .answer(SYMBOLS, document, params, patience)
+                .await
+                .is_ok()
+    }
+
+    fn newest(&self, document: &Snapshot) -> Snapshot {
+        self.buffers
+            .get(&document.uri)
+            .unwrap_or_else(|| document.clone())
+    }
+
+    fn refuse(&self, method: &str, language: &str) {
+        let key = (method.to_owned(), language.to_owned());
+        self.known().refused.insert(key);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn not_supported(method: &str) -> QueryError {
+    QueryError::NotSupported {
+        name: NAME.into(),
+        method: method.to_owned(),
+    }
+}
