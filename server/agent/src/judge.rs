@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use tools::{Context, Prepared};
+use tools::{Context, Prepared, is_guarded};
 use workspace::DocumentUri;
 
 /// What the judge says.
@@ -82,22 +82,6 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a path lies in a folder whose files start programs (hooks, servers): by its own words, or by where its symlinks
-/// lead.
-fn is_guarded(path: &Path) -> bool {
-    const FOLDERS: [&str; 2] = [".git", ".copydesk"];
-    let holds = |path: &Path| {
-        path.components().any(|part| {
-            FOLDERS
-                .iter()
-                .any(|name| part.as_os_str().eq_ignore_ascii_case(name))
-        })
-    };
-    // What does not exist yet is made in the nearest folder that does.
-    let real = path.ancestors().find_map(|above| above.canonicalize().ok());
-    holds(path) || real.is_some_and(|real| holds(&real))
-}
-
 #[cfg(test)]
 mod tests {
     use std::{fs, sync::Arc};
@@ -143,6 +127,7 @@ mod tests {
                 workspace,
                 cancel: CancellationToken::new(),
                 label: "test".into(),
+                own: tools::OwnEdits::default(),
             };
             World { folder, context }
         }

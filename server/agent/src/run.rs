@@ -96,6 +96,7 @@ impl Run {
             pool: self.agent.pool.clone(),
             cancel: self.cancel.clone(),
             label: format!("Agent: {}", self.session.title),
+            own: tools::OwnEdits::default(),
         };
         self.outlet.emit(EventKind::Started {
             prompt: match &self.request.task {

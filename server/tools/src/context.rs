@@ -10,7 +10,7 @@ use langserver::Pool;
 use tokio_util::sync::CancellationToken;
 use workspace::{DocumentUri, Snapshot, Workspace};
 
-use crate::tool::ToolError;
+use crate::{own::OwnEdits, tool::ToolError};
 
 /// What a call is given.
 #[derive(Clone)]
@@ -23,6 +23,8 @@ pub struct Context {
     pub cancel: CancellationToken,
     /// What the run is called, for the editor's undo list.
     pub label: String,
+    /// What the run has changed so far.
+    pub own: OwnEdits,
 }
 
 impl Context {
@@ -72,6 +74,37 @@ impl Context {
             .map_err(|error| ToolError::Failed(error.to_string()))
     }
 
+    /// Whether a call may change a document that it did not name, or why not; `asked` is the one that it named. The judge
+    /// only knows of what a call names.
+    pub fn may_change(&self, uri: &DocumentUri, asked: &DocumentUri) -> Result<(), String> {
+        if uri == asked {
+            return Ok(());
+        }
+        let shown = || self.shown(uri);
+        let Some(path) = uri.path() else {
+            return match self.workspace.buffers().get(uri) {
+                Some(_) => Ok(()),
+                None => Err(format!("it would change {}, which is not open", shown())),
+            };
+        };
+        if !self.workspace.contains(path) {
+            return Err(format!(
+                "it would change {}, which is outside the workspace",
+                shown()
+            ));
+        }
+        if is_guarded(path) {
+            return Err(format!(
+                "it would change {}, which lies in a .git or .copydesk folder",
+                shown()
+            ));
+        }
+        if self.workspace.is_ignored_for_model(path) {
+            return Err("it would change a file that a .copydeskignore hides".to_owned());
+        }
+        Ok(())
+    }
+
     /// A document's name for model and person: from the root if it is in one.
     pub fn shown(&self, uri: &DocumentUri) -> String {
         match uri.path() {
@@ -94,6 +127,22 @@ impl Context {
         self.document(path)
             .map_or_else(|_| path.to_owned(), |uri| self.shown(&uri))
     }
+}
+
+/// Whether a path lies in a folder whose files start programs (hooks, servers): by its own words, or by where its symlinks
+/// lead.
+pub fn is_guarded(path: &Path) -> bool {
+    const FOLDERS: [&str; 2] = [".git", ".copydesk"];
+    let holds = |path: &Path| {
+        path.components().any(|part| {
+            FOLDERS
+                .iter()
+                .any(|name| part.as_os_str().eq_ignore_ascii_case(name))
+        })
+    };
+    // What does not exist yet is made in the nearest folder that does.
+    let real = path.ancestors().find_map(|above| above.canonicalize().ok());
+    holds(path) || real.is_some_and(|real| holds(&real))
 }
 
 /// `C:\x` is a path; `untitled:Untitled-1` and `file:///x` are uris.

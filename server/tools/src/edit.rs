@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{
     Applied, ApplyError, ByteRange, DocumentUri, Encoding, ReadError, Replacement, Snapshot,
+    Together,
 };
 
 use crate::{
@@ -101,9 +102,30 @@ pub async fn apply(edit: workspace::Edit, cx: &Context) -> Result<Output, ToolEr
 
 /// Language servers hear of what was changed on disk; of buffers they hear anyway.
 pub fn told(applied: &Applied, cx: &Context) {
+    cx.own.note(applied);
     if !applied.after.is_buffer() {
         cx.pool
             .disk_changed(std::slice::from_ref(&applied.after.uri));
+    }
+}
+
+/// The same of a change of several files.
+pub fn told_of_all(together: &Together, cx: &Context) {
+    for applied in &together.applied {
+        if together.created.contains(&applied.after.uri) {
+            cx.own.note(applied);
+        } else {
+            told(applied, cx);
+        }
+    }
+    if !together.created.is_empty() {
+        cx.pool.files_created(&together.created);
+    }
+    if !together.renamed.is_empty() {
+        cx.pool.files_renamed(&together.renamed);
+    }
+    if !together.deleted.is_empty() {
+        cx.pool.files_deleted(&together.deleted);
     }
 }
 

@@ -9,6 +9,7 @@ mod grep;
 mod invalid;
 mod list;
 mod lsp;
+mod own;
 pub mod problems;
 mod read;
 mod registry;
@@ -17,9 +18,10 @@ mod tool;
 mod truncate;
 mod write;
 
-pub use context::Context;
+pub use context::{Context, is_guarded};
 pub use diff::unified;
 pub use invalid::nearest;
+pub use own::OwnEdits;
 pub use registry::{Prepared, Registry, Spec};
 pub use tool::{Output, Tool, ToolError};
 

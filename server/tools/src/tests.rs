@@ -55,6 +55,7 @@ impl World {
             workspace,
             cancel: CancellationToken::new(),
             label: "test".into(),
+            own: crate::OwnEdits::default(),
         };
         World {
             folder,

@@ -1,27 +1,27 @@
 //! Code actions: `codeActions` lists them, `applyCodeAction` makes one by our own edits, so that it
 //! reaches the editor's buffers by the same way as any other.
 
-use langserver::{Answer, CodeAction, Diagnosis, Diagnostic, FileChange};
+use langserver::{Answer, CodeAction, Diagnosis, Diagnostic, FileChange, QueryError};
 use workspace::{ByteOffset, ByteRange, DocumentUri, Edit};
 
-use super::{DEADLINE, Place, completeness, unanswered};
+use super::{Call, DEADLINE, Spot, Unanswered, change, trust};
 use crate::{
     context::Context,
-    edit,
     tool::{Output, ToolError},
 };
 
-pub async fn list(at: &Place<'_>, offset: ByteOffset, cx: &Context) -> Result<Output, ToolError> {
-    let answer = ask(at, offset, cx).await?;
-    let note = completeness(answer.complete);
-    let place = at.name(offset);
+pub async fn list(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
+    let cx = call.cx;
+    let answer = ask(spot, cx).await?;
+    let trust = trust(answer.complete);
+    let place = spot.name(cx);
     if answer.value.is_empty() {
         return Ok(Output::text(format!(
-            "{} has no code actions at {place}{note}",
+            "{} has no code actions at {place} ({trust})",
             answer.server
         )));
     }
-    let mut text = format!("Code actions of {} at {place}{note}:\n", answer.server);
+    let mut text = format!("Code actions at {place} ({trust}):\n");
     for action in &answer.value {
         text.push_str(&format!("- {}{}\n", action.title, tags(action)));
     }
@@ -35,6 +35,7 @@ fn tags(action: &CodeAction) -> String {
         .as_deref()
         .into_iter()
         .chain(preferred)
+        .filter(|tag| !tag.is_empty())
         .collect();
     if tags.is_empty() {
         String::new()
@@ -43,87 +44,58 @@ fn tags(action: &CodeAction) -> String {
     }
 }
 
-pub async fn apply(
-    at: &Place<'_>,
-    offset: ByteOffset,
-    title: &str,
-    cx: &Context,
-) -> Result<Output, ToolError> {
-    let answer = ask(at, offset, cx).await?;
-    let mut named = answer
-        .value
-        .iter()
-        .filter(|action| action.title.trim() == title.trim());
-    let Some(action) = named.next() else {
-        let titles: Vec<String> = answer
-            .value
-            .iter()
-            .map(|action| format!("\n- {}", action.title))
-            .collect();
-        let there = if titles.is_empty() {
-            " There are none.".to_owned()
-        } else {
-            format!(" There are:{}", titles.concat())
-        };
-        return Err(ToolError::Failed(format!(
-            "there is no code action \"{title}\" at {}.{there}",
-            at.name(offset)
-        )));
-    };
-    let files = cx
-        .pool
-        .resolve(action, &cx.cancel)
-        .await
-        .map_err(unanswered)?;
-    if files.is_empty() {
-        return Err(ToolError::Failed(format!(
-            "\"{title}\" changes no text (it may only run a command of the server, which is not done)"
-        )));
-    }
-    let mut edits = Vec::new();
-    for file in files {
-        let FileChange::Edit(file) = file else {
-            return Err(ToolError::Failed(format!(
-                "\"{title}\" would make, rename or delete files: nothing was changed"
-            )));
-        };
-        let inside = file
-            .uri
-            .path()
-            .is_none_or(|path| cx.workspace.contains(path));
-        if !inside && &file.uri != at.uri {
-            return Err(ToolError::Failed(format!(
-                "\"{title}\" would change {}, which is outside the workspace: nothing was changed",
-                cx.shown(&file.uri)
-            )));
-        }
-        edits.push(
-            Edit::new(file.snapshot, file.edits)
-                .map_err(|error| ToolError::Failed(format!("\"{title}\": {error}")))?,
+pub async fn apply(call: &Call<'_>, spot: &Spot, title: &str) -> Result<Output, Unanswered> {
+    let cx = call.cx;
+    let answer = ask(spot, cx).await?;
+    let action = chosen(&answer.value, title).map_err(|reason| {
+        ToolError::Failed(format!(
+            "{reason} at {}.{}",
+            spot.name(cx),
+            titles(&answer.value)
+        ))
+    })?;
+    let changes = cx.pool.resolve(action, &cx.cancel).await?;
+    let title = &action.title;
+    if changes.is_empty() {
+        return Err(
+            ToolError::Failed(format!("\"{title}\" changes no text: nothing was done")).into(),
         );
     }
-    let mut out = Output::text(format!("Applied \"{title}\": "));
-    for edit in edits {
-        match edit::apply(edit, cx).await {
-            Ok(one) => {
-                out.text.push_str(&one.text);
-                out.applied.extend(one.applied);
-            }
-            Err(error) if out.applied.is_empty() => return Err(error),
-            // Some files are changed: the model must know, and events must tell of them.
-            Err(error) => out.text.push_str(&format!("\nNOT DONE IN FULL: {error}")),
-        }
+    let what = format!("\"{title}\"");
+    let together = change::make(&what, changes, &call.file.snapshot.uri, cx).await?;
+    Ok(change::report(&format!("Applied {what}"), together, cx))
+}
+
+/// The action with this title, or the one whose title begins so.
+fn chosen<'a>(actions: &'a [CodeAction], title: &str) -> Result<&'a CodeAction, String> {
+    let title = title.trim();
+    if let Some(exact) = actions.iter().find(|action| action.title.trim() == title) {
+        return Ok(exact);
     }
-    Ok(out)
+    let begins = |action: &&CodeAction| action.title.trim().starts_with(title);
+    let mut beginning = actions.iter().filter(begins);
+    match (beginning.next(), beginning.count()) {
+        (None, _) => Err(format!("there is no code action \"{title}\"")),
+        (Some(one), 0) => Ok(one),
+        (Some(_), more) => Err(format!("{} code actions begin with \"{title}\"", more + 1)),
+    }
+}
+
+fn titles(actions: &[CodeAction]) -> String {
+    if actions.is_empty() {
+        return " There are none.".to_owned();
+    }
+    let titles: Vec<String> = actions
+        .iter()
+        .map(|action| format!("\n- {}", action.title))
+        .collect();
+    format!(" There are:{}", titles.concat())
 }
 
 /// The actions at a place, with the problems there as their context, fixes first.
-async fn ask(
-    at: &Place<'_>,
-    offset: ByteOffset,
-    cx: &Context,
-) -> Result<Answer<Vec<CodeAction>>, ToolError> {
-    let problems = match cx.pool.diagnostics(at.uri, DEADLINE, &cx.cancel).await {
+async fn ask(spot: &Spot, cx: &Context) -> Result<Answer<Vec<CodeAction>>, QueryError> {
+    let (uri, offset) = (&spot.snapshot.uri, spot.at);
+    let problems = match cx.pool.diagnostics(uri, DEADLINE, &cx.cancel).await {
         Diagnosis::Fresh(list) | Diagnosis::Pending(list) => list,
         Diagnosis::Unavailable(_) => Vec::new(),
     };
@@ -139,11 +111,7 @@ async fn ask(
             end: offset,
         },
     };
-    let mut answer = cx
-        .pool
-        .code_actions(at.uri, range, &here, &cx.cancel)
-        .await
-        .map_err(unanswered)?;
+    let mut answer = cx.pool.code_actions(uri, range, &here, &cx.cancel).await?;
     answer.value.retain(|action| action.disabled.is_none());
     answer.value.sort_by_key(|action| !is_fix(action));
     answer.value = each_fix_once(answer.value, cx).await;

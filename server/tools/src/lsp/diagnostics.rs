@@ -1,8 +1,10 @@
 //! `diagnostics`: in three states, since silence is never "clean".
 
+use std::collections::HashSet;
+
 use langserver::Diagnosis;
 
-use super::{DEADLINE, Place};
+use super::{DEADLINE, File};
 use crate::{
     context::Context,
     problems::Problem,
@@ -10,8 +12,14 @@ use crate::{
     truncate,
 };
 
-pub async fn all(at: &Place<'_>, cx: &Context) -> Result<Output, ToolError> {
-    let diagnosis = cx.pool.diagnostics(at.uri, DEADLINE, &cx.cancel).await;
+/// How many problems are told, the worst first.
+const MOST: usize = 30;
+
+pub async fn all(at: &File, cx: &Context) -> Result<Output, ToolError> {
+    let diagnosis = cx
+        .pool
+        .diagnostics(&at.snapshot.uri, DEADLINE, &cx.cancel)
+        .await;
     if cx.cancel.is_cancelled() {
         return Err(ToolError::Cancelled);
     }
@@ -37,15 +45,26 @@ pub async fn all(at: &Place<'_>, cx: &Context) -> Result<Output, ToolError> {
         ),
     };
     // The text may have moved on while the server worked.
-    let snapshot = cx.read(at.uri)?;
+    let snapshot = cx.read(&at.snapshot.uri)?;
     let mut text = format!("{} in {} ({state}):\n", count(list.len()), at.shown);
     let mut list = list;
     list.sort_by_key(|diagnostic| (diagnostic.severity, diagnostic.range.start));
-    for diagnostic in &list {
-        let problem = Problem::new(at.shown.clone(), diagnostic, &snapshot);
+    let mut told: HashSet<String> = HashSet::new();
+    for diagnostic in list.iter().take(MOST) {
+        let mut problem = Problem::new(at.shown.clone(), diagnostic, &snapshot);
+        // A compiler gives the same notes to each of a kind.
+        if let Some((what, notes)) = problem.message.split_once('\n')
+            && !told.insert(notes.to_owned())
+        {
+            problem.message = what.to_owned();
+        }
         text.push_str(&format!("{problem}\n"));
     }
-    let (text, truncated) = truncate::text(text, "cure these first");
+    if list.len() > MOST {
+        text.push_str(&format!("[{} more: cure these first]\n", list.len() - MOST));
+    }
+    let (text, cut) = truncate::text(text, "cure these first");
+    let truncated = cut || list.len() > MOST;
     Ok(Output {
         text,
         truncated,
@@ -54,8 +73,8 @@ pub async fn all(at: &Place<'_>, cx: &Context) -> Result<Output, ToolError> {
 }
 
 /// Compilers that look only at what is saved say nothing of this text yet.
-fn unchecked(at: &Place<'_>, cx: &Context) -> String {
-    let sources = cx.pool.unchecked(at.uri);
+fn unchecked(at: &File, cx: &Context) -> String {
+    let sources = cx.pool.unchecked(&at.snapshot.uri);
     match sources.as_slice() {
         [] => String::new(),
         sources => format!(

@@ -1,17 +1,30 @@
-//! `lsp`: what a language server knows. The operations of the first cut; each answer says which
-//! server gave it and whether it is complete. Never answers from a guess.
+//! `lsp`: what a language server knows, in few words. Each answer says how far it can be trusted; nothing found, not
+//! supported and no server are three different answers. Never answers from a guess.
 
 mod actions;
+mod at;
+mod change;
 mod diagnostics;
+mod format;
+mod hover;
+mod listing;
+mod outline;
+mod outlines;
 mod places;
+mod tests_apart;
+mod tree;
 
 use std::time::Duration;
 
 use langserver::QueryError;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::{ByteOffset, DocumentUri, Encoding, Position, Snapshot};
+use workspace::{ByteOffset, ByteRange, Encoding, Snapshot};
 
+use self::{
+    at::{Aim, Spot},
+    outlines::Outlines,
+};
 use crate::{
     context::Context,
     tool::{Output, ToolError, Typed},
@@ -22,15 +35,26 @@ pub struct Lsp;
 /// How long an answer about diagnostics may take, a cold start included.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-#[derive(Clone, Copy, Deserialize, JsonSchema, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum Operation {
     GoToDefinition,
     FindReferences,
     Hover,
+    DocumentSymbol,
+    WorkspaceSymbol,
+    GoToImplementation,
+    GoToTypeDefinition,
+    PrepareCallHierarchy,
+    IncomingCalls,
+    OutgoingCalls,
+    Supertypes,
+    Subtypes,
     Diagnostics,
     CodeActions,
     ApplyCodeAction,
+    Rename,
+    Format,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -39,17 +63,86 @@ pub struct Input {
     operation: Operation,
     /// Absolute, or from the workspace root.
     file_path: String,
-    /// From 1. Needed by all but `diagnostics`.
+    /// From 1.
     #[serde(default)]
     #[schemars(range(min = 1))]
     line: Option<u32>,
-    /// From 1, in characters; the line's first word if left out.
+    /// From 1; the line's first word if left out.
     #[serde(default)]
     #[schemars(range(min = 1))]
     character: Option<u32>,
-    /// For `applyCodeAction`: the title as `codeActions` gave it.
+    /// A name (`f`, `Type.f`) in place of a position; with `line`, where it stands nearest to it.
+    #[serde(default)]
+    symbol: Option<String>,
+    /// workspaceSymbol: a name. Places: only paths with this part. Calls, types: how many levels (2).
+    #[serde(default)]
+    query: Option<String>,
+    /// For rename.
+    #[serde(default)]
+    new_name: Option<String>,
+    /// For applyCodeAction: a title that codeActions gave, or its beginning.
     #[serde(default)]
     action: Option<String>,
+}
+
+impl Operation {
+    fn changes(self) -> bool {
+        matches!(self, Self::ApplyCodeAction | Self::Rename | Self::Format)
+    }
+
+    /// What a person reads before the place.
+    fn title(self) -> &'static str {
+        match self {
+            Self::GoToDefinition => "Looking up the definition of",
+            Self::FindReferences => "Finding references of",
+            Self::Hover => "Looking at",
+            Self::DocumentSymbol => "Outlining",
+            Self::WorkspaceSymbol => "Finding symbols named",
+            Self::GoToImplementation => "Finding implementations of",
+            Self::GoToTypeDefinition => "Looking up the type of",
+            Self::PrepareCallHierarchy => "Looking up the function",
+            Self::IncomingCalls => "Finding callers of",
+            Self::OutgoingCalls => "Finding what is called by",
+            Self::Supertypes => "Finding supertypes of",
+            Self::Subtypes => "Finding subtypes of",
+            Self::Diagnostics => "Checking",
+            Self::CodeActions => "Asking for code actions at",
+            Self::ApplyCodeAction => "Applying a code action at",
+            Self::Rename => "Renaming",
+            Self::Format => "Formatting",
+        }
+    }
+
+    /// What else would answer, where a server does not know how.
+    fn instead(self) -> &'static str {
+        match self {
+            Self::GoToTypeDefinition => "`hover` tells the type",
+            Self::PrepareCallHierarchy | Self::IncomingCalls => {
+                "`findReferences` finds the callers too"
+            }
+            Self::OutgoingCalls => "`read` the function",
+            Self::Supertypes | Self::Subtypes | Self::GoToImplementation => {
+                "try `findReferences`, or `grep` for the name"
+            }
+            Self::Rename => "use `findReferences` and `edit`",
+            Self::Format | Self::CodeActions | Self::ApplyCodeAction => "use `edit`",
+            Self::Diagnostics => "run the project's own checks",
+            Self::DocumentSymbol => "`read` the file",
+            _ => "use `grep` and `read`",
+        }
+    }
+
+    /// The method that a hierarchy is read by.
+    fn hierarchy(self) -> Option<tree::Way> {
+        Some(match self {
+            Self::IncomingCalls => tree::Way::Incoming,
+            Self::OutgoingCalls => tree::Way::Outgoing,
+            Self::Supertypes => tree::Way::Super,
+            Self::Subtypes => tree::Way::Sub,
+            Self::PrepareCallHierarchy => tree::Way::Itself,
+            _ => return None,
+        })
+    }
 }
 
 impl Typed for Lsp {
@@ -58,7 +151,7 @@ impl Typed for Lsp {
     const DESCRIPTION: &'static str = include_str!("lsp.md");
 
     fn changes(input: &Input) -> bool {
-        input.operation == Operation::ApplyCodeAction
+        input.operation.changes()
     }
 
     fn paths(input: &Input) -> Vec<String> {
@@ -67,115 +160,236 @@ impl Typed for Lsp {
 
     fn title(input: &Input, cx: &Context) -> String {
         let shown = cx.shown_path(&input.file_path);
-        let place = input
-            .line
-            .map_or_else(String::new, |line| format!(":{line}"));
-        match (input.operation, &input.action) {
-            (Operation::GoToDefinition, _) => {
-                format!("Looking up the definition at {shown}{place}")
+        let what = input.operation.title();
+        match (input.operation, &input.action, &input.symbol) {
+            (Operation::ApplyCodeAction, Some(action), _) => format!("Applying \"{action}\""),
+            (Operation::WorkspaceSymbol, ..) => {
+                format!("{what} {}", input.wanted_name().unwrap_or_default())
             }
-            (Operation::FindReferences, _) => format!("Finding references of {shown}{place}"),
-            (Operation::Hover, _) => format!("Looking at {shown}{place}"),
-            (Operation::Diagnostics, _) => format!("Checking {shown}"),
-            (Operation::CodeActions, _) => format!("Asking for code actions at {shown}{place}"),
-            (Operation::ApplyCodeAction, Some(action)) => format!("Applying \"{action}\""),
-            (Operation::ApplyCodeAction, None) => {
-                format!("Applying a code action at {shown}{place}")
+            (_, _, Some(symbol)) => {
+                let new = input.new_name.as_ref();
+                let new = new.map_or_else(String::new, |new| format!(" to {new}"));
+                format!("{what} {symbol} in {shown}{new}")
             }
+            _ => match input.line {
+                Some(line) => format!("{what} {shown}:{line}"),
+                None => format!("{what} {shown}"),
+            },
         }
     }
 
     async fn run(input: Input, cx: &Context) -> Result<Output, ToolError> {
         let uri = cx.document(&input.file_path)?;
-        let snapshot = cx.read(&uri)?;
-        let at = Place {
-            // The name under which it is open, which may be another: by that the servers know its text.
-            uri: &snapshot.uri,
-            snapshot: &snapshot,
+        // The name under which it is open may be another: by that the servers know its text.
+        let file = File {
+            snapshot: cx.read(&uri)?,
             shown: cx.shown(&uri),
         };
-        match input.operation {
-            Operation::Diagnostics => diagnostics::all(&at, cx).await,
-            Operation::GoToDefinition => places::definition(&at, at.offset(&input)?, cx).await,
-            Operation::FindReferences => places::references(&at, at.offset(&input)?, cx).await,
-            Operation::Hover => places::hover(&at, at.offset(&input)?, cx).await,
-            Operation::CodeActions => actions::list(&at, at.offset(&input)?, cx).await,
-            Operation::ApplyCodeAction => {
-                let title = input.action.as_deref().ok_or_else(|| {
-                    ToolError::Input(
-                        "applyCodeAction needs `action`: a title as `codeActions` gave it".into(),
-                    )
-                })?;
-                actions::apply(&at, at.offset(&input)?, title, cx).await
+        let outlines = Outlines::new(cx);
+        let call = Call {
+            input: &input,
+            file: &file,
+            outlines: &outlines,
+            cx,
+        };
+        match call.answer().await {
+            Ok(mut output) => {
+                output.text.truncate(output.text.trim_end().len());
+                Ok(output)
             }
+            Err(Unanswered::Tool(error)) => Err(error),
+            Err(Unanswered::Server(error)) => Err(advised(error, input.operation)),
         }
     }
 }
 
-/// The document that a call asks about.
-pub struct Place<'a> {
-    uri: &'a DocumentUri,
-    snapshot: &'a Snapshot,
+impl Input {
+    fn wanted_name(&self) -> Option<&str> {
+        let name = self.query.as_deref().or(self.symbol.as_deref());
+        name.map(str::trim).filter(|name| !name.is_empty())
+    }
+}
+
+/// The document that a call names.
+pub struct File {
+    snapshot: Snapshot,
     shown: String,
 }
 
-impl Place<'_> {
-    fn offset(&self, input: &Input) -> Result<ByteOffset, ToolError> {
-        let Some(line) = input.line else {
-            return Err(ToolError::Input(
-                "this operation needs `line` (from 1), and `character` (from 1) unless the line's first word is meant".into(),
-            ));
-        };
-        let text = &self.snapshot.text;
-        let index = line.saturating_sub(1);
-        let content = usize::try_from(index)
-            .ok()
-            .and_then(|index| text.line(index));
-        let Some(content) = content else {
-            return Err(ToolError::Input(format!(
-                "line {line} is past the end: {} has {} lines",
-                self.shown,
-                text.line_count()
-            )));
-        };
-        let indent = content.chars().take_while(|c| c.is_whitespace()).count();
-        let character = input
-            .character
-            .map_or(u32::try_from(indent).unwrap_or(0), |character| {
-                character.saturating_sub(1)
-            });
-        let position = Position {
-            line: index,
-            character,
-        };
-        Ok(text.offset(position, Encoding::Utf32))
-    }
+/// One call, and what it is answered with.
+struct Call<'a> {
+    input: &'a Input,
+    file: &'a File,
+    outlines: &'a Outlines<'a>,
+    cx: &'a Context,
+}
 
-    /// `path:line:character` of an offset.
-    fn name(&self, at: ByteOffset) -> String {
-        let position = self.snapshot.text.position(at, Encoding::Utf32);
-        format!(
-            "{}:{}:{}",
-            self.shown,
-            position.line + 1,
-            position.character + 1
-        )
+impl Call<'_> {
+    async fn answer(&self) -> Result<Output, Unanswered> {
+        let (input, cx) = (self.input, self.cx);
+        match input.operation {
+            Operation::Diagnostics => return Ok(diagnostics::all(self.file, cx).await?),
+            Operation::DocumentSymbol => return outline::document(self).await,
+            Operation::WorkspaceSymbol => return outline::workspace(self).await,
+            Operation::Format => return format::format(self).await,
+            _ => {}
+        }
+        let spot = match at::aim(self).await? {
+            Aim::At(spot) => spot,
+            Aim::Several(output) if input.operation.changes() => {
+                return Err(ToolError::Failed(output.text).into());
+            }
+            Aim::Several(output) => return Ok(output),
+        };
+        if let Some(way) = input.operation.hierarchy() {
+            return tree::tree(self, &spot, way).await;
+        }
+        let uri = &spot.snapshot.uri;
+        match input.operation {
+            Operation::GoToDefinition => {
+                let answer = cx.pool.definition(uri, spot.at, &cx.cancel).await?;
+                Ok(places::declarations(self, &spot, "definition", &answer).await)
+            }
+            Operation::GoToTypeDefinition => {
+                let answer = cx.pool.type_definition(uri, spot.at, &cx.cancel).await?;
+                Ok(places::declarations(self, &spot, "type definition", &answer).await)
+            }
+            Operation::GoToImplementation => {
+                let answer = cx.pool.implementation(uri, spot.at, &cx.cancel).await?;
+                Ok(places::uses(self, &spot, "implementation", &answer).await)
+            }
+            Operation::FindReferences => {
+                let answer = cx.pool.references(uri, spot.at, false, &cx.cancel).await?;
+                Ok(places::uses(self, &spot, "reference", &answer).await)
+            }
+            Operation::CodeActions => Ok(actions::list(self, &spot).await?),
+            Operation::ApplyCodeAction => {
+                let title = needed(input.action.as_deref(), "applyCodeAction", "action")?;
+                Ok(actions::apply(self, &spot, title).await?)
+            }
+            Operation::Rename => {
+                let name = needed(input.new_name.as_deref(), "rename", "newName")?;
+                change::rename(self, &spot, name).await
+            }
+            // Hover, and what has been answered above.
+            _ => hover::hover(self, &spot).await,
+        }
     }
 }
 
-/// What the model is told when a server can't answer.
-fn unanswered(error: QueryError) -> ToolError {
-    match error {
-        QueryError::Cancelled => ToolError::Cancelled,
-        other => ToolError::Failed(other.to_string()),
+fn needed<'a>(given: Option<&'a str>, operation: &str, what: &str) -> Result<&'a str, ToolError> {
+    given
+        .map(str::trim)
+        .filter(|given| !given.is_empty())
+        .ok_or_else(|| ToolError::Input(format!("{operation} needs `{what}`")))
+}
+
+/// Why there is no answer: ours, or a server's.
+#[derive(Debug)]
+enum Unanswered {
+    Tool(ToolError),
+    Server(QueryError),
+}
+
+impl From<ToolError> for Unanswered {
+    fn from(error: ToolError) -> Self {
+        Self::Tool(error)
     }
 }
 
-/// A note for answers that were given before the server had read everything.
-fn completeness(complete: bool) -> &'static str {
-    if complete {
-        ""
-    } else {
-        " (still indexing: may be incomplete)"
+impl From<QueryError> for Unanswered {
+    fn from(error: QueryError) -> Self {
+        Self::Server(error)
+    }
+}
+
+/// What the model is told when a server can't answer, and what to do instead.
+fn advised(error: QueryError, operation: Operation) -> ToolError {
+    let instead = operation.instead();
+    let text = match &error {
+        QueryError::Cancelled => return ToolError::Cancelled,
+        QueryError::NotReady { .. } => format!("{error}, or {instead} meanwhile"),
+        QueryError::NotInstalled { .. } | QueryError::Unusable { .. } => {
+            format!("{error}. Until then: {instead}")
+        }
+        QueryError::NotSupported { .. } | QueryError::NoServer { .. } => {
+            format!("{error}: {instead}")
+        }
+        QueryError::TimedOut { .. } | QueryError::Died { .. } => {
+            format!("{error}. Ask again, or {instead}")
+        }
+        QueryError::Unreadable(_) | QueryError::Failed { .. } => error.to_string(),
+    };
+    ToolError::Failed(text)
+}
+
+/// How far an answer can be trusted.
+fn trust(complete: bool) -> &'static str {
+    match complete {
+        true => "ready",
+        false => "still indexing: may be incomplete",
+    }
+}
+
+/// Line and column, from 1.
+fn position(snapshot: &Snapshot, at: ByteOffset) -> (u32, u32) {
+    let position = snapshot.text.position(at, Encoding::Utf32);
+    (position.line + 1, position.character + 1)
+}
+
+/// The line (from 1) in which an offset is.
+fn line_of(snapshot: &Snapshot, at: ByteOffset) -> u32 {
+    position(snapshot, at).0
+}
+
+/// A line (from 1) as it is shown: without indentation, and short. `at` (from 1) is what must be seen of it.
+fn line_text(snapshot: &Snapshot, line: u32, at: u32) -> String {
+    const MOST: usize = 140;
+    const BEFORE: usize = 60;
+    let whole = snapshot
+        .text
+        .line(line.saturating_sub(1) as usize)
+        .unwrap_or_default();
+    let trimmed = whole.trim();
+    if trimmed.chars().count() <= MOST {
+        return trimmed.to_owned();
+    }
+    let indent = whole.chars().take_while(|c| c.is_whitespace()).count();
+    let at = (at as usize).saturating_sub(1).saturating_sub(indent);
+    let start = match at < MOST - BEFORE {
+        true => 0,
+        false => at - BEFORE,
+    };
+    let part: String = trimmed.chars().skip(start).take(MOST).collect();
+    let before = if start > 0 { "…" } else { "" };
+    format!("{before}{part}…")
+}
+
+/// `1 reference`, `2 references`.
+fn count(number: usize, what: &str) -> String {
+    let ending = match (number, what) {
+        (1, _) => "",
+        _ => "s",
+    };
+    format!("{number} {what}{ending}")
+}
+
+fn covers(outer: ByteRange, inner: ByteRange) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+impl Spot {
+    /// `path:line:character`.
+    fn name(&self, cx: &Context) -> String {
+        let (line, character) = position(&self.snapshot, self.at);
+        format!("{}:{line}:{character}", cx.shown(&self.snapshot.uri))
+    }
+
+    /// What stands there, and where: for an answer that has nothing else to say.
+    fn described(&self, cx: &Context) -> String {
+        match at::word_at(&self.snapshot, self.at) {
+            Some(word) => format!("`{word}` ({})", self.name(cx)),
+            None => format!("what stands at {}", self.name(cx)),
+        }
     }
 }

@@ -1,113 +1,191 @@
-//! Places and words: `goToDefinition`, `findReferences`, `hover`.
+//! Places: where something is declared, with the declaration itself; where it is used or implemented.
 
-use langserver::{Answer, Location};
-use workspace::{ByteOffset, Encoding};
+use std::fmt::Write as _;
 
-use super::{Place, completeness, unanswered};
-use crate::{
-    context::Context,
-    tool::{Output, ToolError},
-    truncate,
+use langserver::{Answer, Location, Symbol};
+use workspace::Snapshot;
+
+use super::{
+    Call, Spot, count, line_of, line_text, listing, outlines::is_callable, position, trust,
 };
+use crate::tool::Output;
 
-pub async fn definition(
-    at: &Place<'_>,
-    offset: ByteOffset,
-    cx: &Context,
-) -> Result<Output, ToolError> {
-    let answer = cx.pool.definition(at.uri, offset, &cx.cancel).await;
-    Ok(places(
-        at,
-        offset,
-        "definition",
-        &answer.map_err(unanswered)?,
-        cx,
-    ))
-}
+/// A declaration with at most so many lines is shown whole.
+const WHOLE: usize = 12;
+/// How many lines are shown of a longer one, of its comment, and of its members.
+const HEAD: u32 = 8;
+const COMMENT: u32 = 4;
+const MEMBERS: usize = 16;
+/// How many declarations are shown; any more are listed.
+const SHOWN: usize = 3;
 
-pub async fn references(
-    at: &Place<'_>,
-    offset: ByteOffset,
-    cx: &Context,
-) -> Result<Output, ToolError> {
-    let answer = cx.pool.references(at.uri, offset, true, &cx.cancel).await;
-    Ok(places(
-        at,
-        offset,
-        "reference",
-        &answer.map_err(unanswered)?,
-        cx,
-    ))
-}
-
-pub async fn hover(at: &Place<'_>, offset: ByteOffset, cx: &Context) -> Result<Output, ToolError> {
-    let answer = cx.pool.hover(at.uri, offset, &cx.cancel).await;
-    let answer = answer.map_err(unanswered)?;
-    let note = completeness(answer.complete);
-    let text = match answer.value {
-        Some(text) => format!("{}{note}:\n{text}", at.name(offset)),
-        None => format!(
-            "{} has nothing to say of {}{note}",
-            answer.server,
-            at.name(offset)
-        ),
-    };
-    let (text, truncated) = truncate::text(text, "that was all of use");
-    Ok(Output {
-        text,
-        truncated,
-        applied: Vec::new(),
-    })
-}
-
-fn places(
-    at: &Place<'_>,
-    offset: ByteOffset,
+/// Where something is declared: few places, each with its text.
+pub async fn declarations(
+    call: &Call<'_>,
+    spot: &Spot,
     what: &str,
     answer: &Answer<Vec<Location>>,
-    cx: &Context,
 ) -> Output {
-    const MOST: usize = 200;
-    let note = completeness(answer.complete);
-    let found = &answer.value;
-    if found.is_empty() {
+    if answer.value.is_empty() || answer.value.len() > SHOWN {
+        return uses(call, spot, what, answer).await;
+    }
+    let trust = trust(answer.complete);
+    let mut text = match answer.value.len() {
+        1 => String::new(),
+        many => format!("{} ({trust}):\n", count(many, what)),
+    };
+    let note = match answer.value.len() {
+        1 => format!(" ({trust})"),
+        _ => String::new(),
+    };
+    for location in &answer.value {
+        text.push_str(&declaration(call, location, &note).await);
+    }
+    text.push_str(&left_out(answer.left_out));
+    Output::text(text)
+}
+
+/// Where something is used: many places, listed.
+pub async fn uses(
+    call: &Call<'_>,
+    spot: &Spot,
+    what: &str,
+    answer: &Answer<Vec<Location>>,
+) -> Output {
+    if answer.value.is_empty() && answer.left_out == 0 {
         return Output::text(format!(
-            "{} found no {what} of what stands at {}{note}",
+            "No {what} of {}: {} found none ({})",
+            spot.described(call.cx),
             answer.server,
-            at.name(offset)
+            trust(answer.complete)
         ));
     }
-    let plural = if found.len() == 1 { "" } else { "s" };
-    let mut text = format!(
-        "{} {what}{plural} by {}{note}:\n",
-        found.len(),
-        answer.server
-    );
-    for location in found.iter().take(MOST) {
-        let document = &location.snapshot;
-        let position = document
-            .text
-            .position(location.range.start, Encoding::Utf32);
-        let line = document
-            .text
-            .line(position.line as usize)
-            .unwrap_or_default();
-        let (line, _) = truncate::line(line.trim());
-        text.push_str(&format!(
-            "{}:{}:{}: {line}\n",
-            cx.shown(&document.uri),
-            position.line + 1,
-            position.character + 1
-        ));
-    }
-    let truncated = found.len() > MOST || answer.left_out > 0;
-    if truncated {
-        let more = found.len().saturating_sub(MOST) + answer.left_out;
-        text.push_str(&format!("[{more} more are not shown]\n"));
-    }
+    let listing = listing::listing(call, what, &spot.snapshot, &answer.value).await;
+    let of = match spot.by_name {
+        true => format!(" of {}", spot.described(call.cx)),
+        false => String::new(),
+    };
+    // "12 references in 4 files": of what comes after what.
+    let summary = match listing.summary.split_once(" in ") {
+        Some((number, rest)) => format!("{number}{of} in {rest}"),
+        None => format!("{}{of}", listing.summary),
+    };
     Output {
-        text,
-        truncated,
+        text: format!(
+            "{summary} ({}):\n{}{}",
+            trust(answer.complete),
+            listing.body,
+            left_out(answer.left_out)
+        ),
+        truncated: listing.truncated || answer.left_out > 0,
         applied: Vec::new(),
     }
+}
+
+fn left_out(number: usize) -> String {
+    match number {
+        0 => String::new(),
+        1 => "[1 more in a file that can't be read or is hidden]\n".to_owned(),
+        many => format!("[{many} more in files that can't be read or are hidden]\n"),
+    }
+}
+
+/// `path:line:column`, and as much of the declaration as saves reading the file.
+async fn declaration(call: &Call<'_>, location: &Location, note: &str) -> String {
+    let Location { snapshot, range } = location;
+    let (line, column) = position(snapshot, range.start);
+    let mut text = format!("{}:{line}:{column}", call.cx.shown(&snapshot.uri));
+    let outline = call.outlines.soon(snapshot).await;
+    let outline = outline.as_deref();
+    let symbol = outline.and_then(|outline| outline.declared_at(*range));
+    let around = outline.and_then(|outline| {
+        let place = symbol.map_or(*range, |symbol| symbol.selection);
+        outline.around(place).last().map(|last| last.name.clone())
+    });
+    if let Some(around) = around {
+        let _ = write!(text, " in {around}");
+    }
+    text.push_str(note);
+    text.push('\n');
+    let lines_of = |symbol: &Symbol| {
+        let line = |at| line_of(snapshot, at);
+        (line(symbol.range.start), line(symbol.range.end))
+    };
+    let (first, last) = symbol.map_or((line, line), lines_of);
+    let first = first_of_comment(snapshot, first.min(line));
+    let last = last.max(line);
+    if (last - first) as usize >= WHOLE {
+        head(&mut text, snapshot, (first, line, last), symbol);
+    } else {
+        for line in first..=last {
+            put(&mut text, snapshot, line);
+        }
+    }
+    text
+}
+
+fn put(text: &mut String, snapshot: &Snapshot, line: u32) {
+    let whole = snapshot.text.line(line.saturating_sub(1) as usize);
+    // Indentation matters to some languages.
+    let whole = whole.unwrap_or_default();
+    let indent: String = whole.chars().take_while(|c| c.is_whitespace()).collect();
+    let _ = writeln!(text, "{indent}{}", line_text(snapshot, line, 1));
+}
+
+/// A long declaration: the first paragraph of its comment, how it begins, and of a type its members.
+fn head(
+    text: &mut String,
+    snapshot: &Snapshot,
+    (first, name, last): (u32, u32, u32),
+    symbol: Option<&Symbol>,
+) {
+    let line_at = |line: u32| {
+        let whole = snapshot.text.line(line.saturating_sub(1) as usize);
+        whole.unwrap_or_default().trim().to_owned()
+    };
+    let says_nothing = |line: &str| !line.chars().any(char::is_alphanumeric);
+    for line in first..name.min(first + COMMENT) {
+        let comment = line_at(line);
+        if says_nothing(&comment) && line > first {
+            break;
+        }
+        put(text, snapshot, line);
+    }
+    let mut next = name;
+    while next <= last && next < name + HEAD {
+        put(text, snapshot, next);
+        next += 1;
+        if line_at(next - 1).ends_with(['{', ':', ';']) {
+            break;
+        }
+    }
+    let members = symbol
+        .filter(|symbol| !is_callable(symbol.kind))
+        .map_or(&[][..], |symbol| &symbol.children);
+    let mut above = next - 1;
+    for member in members.iter().take(MEMBERS) {
+        let line = line_of(snapshot, member.selection.start);
+        if line > above {
+            put(text, snapshot, line);
+            above = line;
+        }
+    }
+    let _ = writeln!(text, "… [to line {last}]");
+}
+
+/// The first line of the comment and the attributes right above a line.
+fn first_of_comment(snapshot: &Snapshot, line: u32) -> u32 {
+    const MARKS: [&str; 8] = ["///", "//", "/**", "/*", "*", "#", "@", "--"];
+    const MOST: u32 = 40;
+    let mut first = line;
+    while first > 1 && line - first < MOST {
+        let above = snapshot.text.line(first as usize - 2).unwrap_or_default();
+        let above = above.trim();
+        // What is said of the file is not said of its first declaration.
+        if above.starts_with("//!") || !MARKS.iter().any(|mark| above.starts_with(mark)) {
+            break;
+        }
+        first -= 1;
+    }
+    first
 }

@@ -1,0 +1,463 @@
+//! Which place a call means: its position, or the symbol that it names. Where that could be several, they are listed.
+
+use langserver::{FoundSymbol, Location, QueryError, Symbol};
+use workspace::{ByteOffset, ByteRange, Encoding, Position, Snapshot};
+
+use super::{Call, Unanswered, line_of, line_text, outlines::type_name, position, trust};
+use crate::tool::{Output, ToolError};
+
+/// How many places are asked what they mean, to find out whether they all mean the same.
+const ASKED: usize = 12;
+/// How many candidates are listed.
+const LISTED: usize = 20;
+
+/// What a call means.
+pub enum Aim {
+    At(Spot),
+    /// One of these: their list.
+    Several(Output),
+}
+
+/// A place in a text.
+pub struct Spot {
+    pub snapshot: Snapshot,
+    pub at: ByteOffset,
+    /// It was found by its name, so that the answer should say where it is.
+    pub by_name: bool,
+}
+
+pub async fn aim(call: &Call<'_>) -> Result<Aim, Unanswered> {
+    let snapshot = &call.file.snapshot;
+    let here = |at, by_name| {
+        Aim::At(Spot {
+            snapshot: snapshot.clone(),
+            at,
+            by_name,
+        })
+    };
+    let symbol = call.input.symbol.as_deref().map(str::trim);
+    let Some(symbol) = symbol.filter(|symbol| !symbol.is_empty()) else {
+        return Ok(here(by_position(call)?, false));
+    };
+    let wanted = Wanted::of(symbol);
+    if wanted.name.is_empty() {
+        return Err(ToolError::Input(format!("`{symbol}` is no name of a symbol")).into());
+    }
+    if let Some(line) = call.input.line {
+        let near = nearest(snapshot, &wanted.name, line, call.input.character);
+        if let Some(at) = near {
+            return Ok(here(at, true));
+        }
+    }
+    match declared(call, &wanted).await?.as_slice() {
+        [] => {}
+        [one] => return Ok(here(*one, true)),
+        several => {
+            return Ok(Aim::Several(
+                candidates(call, symbol, snapshot, several).await,
+            ));
+        }
+    }
+    let found = occurrences(snapshot, &wanted.name);
+    if let [one] = found.as_slice() {
+        return Ok(here(*one, true));
+    }
+    if !found.is_empty() {
+        return among(call, symbol, &found).await;
+    }
+    in_the_project(call, symbol, &wanted).await
+}
+
+/// The place of `line` and `character`.
+fn by_position(call: &Call<'_>) -> Result<ByteOffset, ToolError> {
+    let text = &call.file.snapshot.text;
+    let Some(line) = call.input.line else {
+        return Err(ToolError::Input(
+            "this operation needs `symbol`, or `line` (with `character`, unless its first word is meant)".into(),
+        ));
+    };
+    let index = line.saturating_sub(1);
+    let content = usize::try_from(index)
+        .ok()
+        .and_then(|index| text.line(index));
+    let Some(content) = content else {
+        return Err(ToolError::Input(format!(
+            "line {line} is past the end: {} has {} lines",
+            call.file.shown,
+            text.line_count()
+        )));
+    };
+    let indent = content.chars().take_while(|c| c.is_whitespace()).count();
+    let character = call
+        .input
+        .character
+        .map_or(u32::try_from(indent).unwrap_or(0), |character| {
+            character.saturating_sub(1)
+        });
+    let position = Position {
+        line: index,
+        character,
+    };
+    Ok(text.offset(position, Encoding::Utf32))
+}
+
+/// A name as a call gives it: what it is the name of, and what that should be in.
+struct Wanted {
+    name: String,
+    within: Vec<String>,
+}
+
+impl Wanted {
+    fn of(symbol: &str) -> Self {
+        let symbol = symbol.strip_suffix("()").unwrap_or(symbol);
+        let mut parts: Vec<String> = symbol
+            .split(['.', ':', '/', '#'])
+            .map(|part| part.trim().to_owned())
+            .filter(|part| !part.is_empty())
+            .collect();
+        let name = parts.pop().unwrap_or_default();
+        Self {
+            name,
+            within: parts,
+        }
+    }
+
+    /// How many of the parts that the name should be in, counted from the innermost, are around it.
+    fn depth(&self, around: &[String]) -> usize {
+        let mut around = around.iter().rev();
+        self.within
+            .iter()
+            .rev()
+            .take_while(|part| around.any(|outer| words(outer).any(|word| word == part.as_str())))
+            .count()
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !is_word(c))
+        .filter(|word| !word.is_empty())
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '$'
+}
+
+/// A symbol's bare name: servers add parameters (`f(int)`) or a receiver (`(*T).f`), which then is what it is in.
+fn bare(name: &str) -> (Option<&str>, &str) {
+    if let Some(rest) = name.strip_prefix('(')
+        && let Some((receiver, method)) = rest.split_once(").")
+    {
+        return (Some(receiver.trim_start_matches('*')), method);
+    }
+    let end = name.find(['(', '<']).filter(|end| *end > 0);
+    (None, end.map_or(name, |end| name[..end].trim_end()))
+}
+
+/// Where the file declares symbols of this name: those that fit the most of what they should be in.
+async fn declared(call: &Call<'_>, wanted: &Wanted) -> Result<Vec<ByteOffset>, Unanswered> {
+    let outline = match call.outlines.wanted(&call.file.snapshot.uri).await {
+        Ok(outline) => outline,
+        // Then the text is looked at.
+        Err(QueryError::NotSupported { .. } | QueryError::Failed { .. }) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut found = Vec::new();
+    collect(&outline.symbols, wanted, &mut Vec::new(), &mut found);
+    let best = found.iter().map(|(depth, _)| *depth).max().unwrap_or(0);
+    let mut found: Vec<ByteOffset> = found
+        .into_iter()
+        .filter(|(depth, _)| *depth == best)
+        .map(|(_, at)| at)
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    if outline.snapshot.text == call.file.snapshot.text {
+        return Ok(found);
+    }
+    // It was typed in between: what stands there now counts.
+    let now = occurrences(&call.file.snapshot, &wanted.name);
+    Ok(match found.len() {
+        1 => now.into_iter().take(1).collect(),
+        _ => Vec::new(),
+    })
+}
+
+fn collect(
+    symbols: &[Symbol],
+    wanted: &Wanted,
+    around: &mut Vec<String>,
+    found: &mut Vec<(usize, ByteOffset)>,
+) {
+    for symbol in symbols {
+        let (receiver, name) = bare(&symbol.name);
+        if name == wanted.name {
+            around.extend(receiver.map(str::to_owned));
+            found.push((wanted.depth(around), symbol.selection.start));
+            around.truncate(around.len() - usize::from(receiver.is_some()));
+        }
+        around.push(symbol.name.clone());
+        collect(&symbol.children, wanted, around, found);
+        around.pop();
+    }
+}
+
+/// Where a name stands in a text as a whole word.
+fn occurrences(snapshot: &Snapshot, name: &str) -> Vec<ByteOffset> {
+    let text = snapshot.text.to_string();
+    let is_whole = |at: usize| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    };
+    text.match_indices(name)
+        .map(|(at, _)| at)
+        .filter(|at| is_whole(*at))
+        .map(ByteOffset)
+        .collect()
+}
+
+fn nearest(
+    snapshot: &Snapshot,
+    name: &str,
+    line: u32,
+    character: Option<u32>,
+) -> Option<ByteOffset> {
+    let distance = |at: &ByteOffset| {
+        let (other, column) = position(snapshot, *at);
+        let across = character.map_or(0, |character| column.abs_diff(character));
+        (other.abs_diff(line), across)
+    };
+    occurrences(snapshot, name).into_iter().min_by_key(distance)
+}
+
+/// The word at a place.
+pub fn word_at(snapshot: &Snapshot, at: ByteOffset) -> Option<String> {
+    let place = snapshot.text.position(at, Encoding::Utf32);
+    let line = snapshot.text.line(place.line as usize)?;
+    let chars: Vec<char> = line.chars().collect();
+    let at = (place.character as usize).min(chars.len());
+    let start = chars[..at].iter().rposition(|c| !is_word(*c));
+    let start = start.map_or(0, |before| before + 1);
+    let end = chars[at..].iter().position(|c| !is_word(*c));
+    let end = end.map_or(chars.len(), |length| at + length);
+    (start < end).then(|| chars[start..end].iter().collect())
+}
+
+/// The name stands several times in the text and is declared elsewhere: fine if it means the same everywhere.
+async fn among(call: &Call<'_>, symbol: &str, found: &[ByteOffset]) -> Result<Aim, Unanswered> {
+    let snapshot = &call.file.snapshot;
+    let mut meanings: Vec<(ByteOffset, Vec<Location>)> = Vec::new();
+    for at in found.iter().take(ASKED) {
+        let answer = call
+            .cx
+            .pool
+            .definition(&snapshot.uri, *at, &call.cx.cancel)
+            .await?;
+        // Nothing is meant in a comment or a string.
+        let is_new = !meanings.iter().any(|(_, known)| same(known, &answer.value));
+        if !answer.value.is_empty() && is_new {
+            meanings.push((*at, answer.value));
+        }
+        // Each would be waited for, and none could be relied on.
+        if !answer.complete {
+            break;
+        }
+    }
+    let at = match meanings.as_slice() {
+        [] => found[0],
+        [(one, _)] => *one,
+        several => {
+            let places: Vec<ByteOffset> = several.iter().map(|(at, _)| *at).collect();
+            let list = candidates(call, symbol, snapshot, &places).await;
+            return Ok(Aim::Several(list));
+        }
+    };
+    Ok(Aim::At(Spot {
+        snapshot: snapshot.clone(),
+        at,
+        by_name: true,
+    }))
+}
+
+fn same(one: &[Location], other: &[Location]) -> bool {
+    let is_there = |place: &Location| {
+        other.iter().any(|other| {
+            other.snapshot.uri == place.snapshot.uri && other.range.start == place.range.start
+        })
+    };
+    one.len() == other.len() && one.iter().all(is_there)
+}
+
+/// Symbols of exactly this name anywhere in the project.
+async fn in_the_project(call: &Call<'_>, symbol: &str, wanted: &Wanted) -> Result<Aim, Unanswered> {
+    let cx = call.cx;
+    let near = &call.file.snapshot.uri;
+    let absent = |rest: String| {
+        ToolError::Failed(format!(
+            "`{symbol}` does not stand in {}{rest}",
+            call.file.shown
+        ))
+    };
+    let answer = match cx
+        .pool
+        .workspace_symbols(near, &wanted.name, &cx.cancel)
+        .await
+    {
+        Ok(answer) => answer,
+        Err(QueryError::NotSupported { name, .. }) => {
+            return Err(absent(format!(
+                ", and {name} finds no symbols by name: `grep` for it, and name the file that has it"
+            ))
+            .into());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut named: Vec<(usize, FoundSymbol)> = answer
+        .value
+        .into_iter()
+        .filter(|found| bare(&found.name).1 == wanted.name)
+        .map(|found| (wanted.depth(&around(&found)), found))
+        .collect();
+    let best = named.iter().map(|(depth, _)| *depth).max().unwrap_or(0);
+    named.retain(|(depth, _)| *depth == best);
+    match named.as_slice() {
+        [] => Err(absent(format!(
+            ", and {} knows no symbol of that name ({}): check the spelling, or `grep` for it",
+            answer.server,
+            trust(answer.complete)
+        ))
+        .into()),
+        [(_, one)] => {
+            let snapshot = one.place.snapshot.clone();
+            let at = name_in(&snapshot, one.place.range, &wanted.name);
+            Ok(Aim::At(Spot {
+                snapshot,
+                at,
+                by_name: true,
+            }))
+        }
+        several => {
+            if let Some(at) = one_thing(call, several, &wanted.name).await {
+                return Ok(Aim::At(at));
+            }
+            let mut text = head(symbol, several.len(), "the project");
+            for (_, found) in several.iter().take(LISTED) {
+                text.push_str(&super::outline::found_line(found, cx));
+            }
+            let truncated = several.len() > LISTED;
+            Ok(Aim::Several(Output {
+                text,
+                truncated,
+                applied: Vec::new(),
+            }))
+        }
+    }
+}
+
+/// Servers list a thing again where it is exported again: then it is the one that all of them lead to.
+async fn one_thing(call: &Call<'_>, found: &[(usize, FoundSymbol)], name: &str) -> Option<Spot> {
+    const FEW: usize = 4;
+    if found.len() > FEW {
+        return None;
+    }
+    let mut thing: Option<Location> = None;
+    for (_, symbol) in found {
+        let place = &symbol.place;
+        let at = name_in(&place.snapshot, place.range, name);
+        let uri = &place.snapshot.uri;
+        let answer = call
+            .cx
+            .pool
+            .definition(uri, at, &call.cx.cancel)
+            .await
+            .ok()?;
+        let [to] = answer.value.as_slice() else {
+            return None;
+        };
+        if let Some(known) = &thing
+            && !same(std::slice::from_ref(known), std::slice::from_ref(to))
+        {
+            return None;
+        }
+        thing = Some(to.clone());
+    }
+    let Location { snapshot, range } = thing?;
+    Some(Spot {
+        at: name_in(&snapshot, range, name),
+        snapshot,
+        by_name: true,
+    })
+}
+
+fn around(found: &FoundSymbol) -> Vec<String> {
+    let path = found.place.snapshot.uri.path();
+    let parts = path.into_iter().flat_map(|path| path.iter());
+    let mut around: Vec<String> = parts
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    around.extend(found.container.clone());
+    around.extend(bare(&found.name).0.map(str::to_owned));
+    around
+}
+
+/// Servers give a symbol's name, or all of it: the name in it is what can be asked about.
+fn name_in(snapshot: &Snapshot, range: ByteRange, name: &str) -> ByteOffset {
+    let inside = |at: &ByteOffset| range.start <= *at && *at <= range.end;
+    occurrences(snapshot, name)
+        .into_iter()
+        .find(inside)
+        .unwrap_or(range.start)
+}
+
+fn head(symbol: &str, number: usize, place: &str) -> String {
+    let cut = match number > LISTED {
+        true => format!(", the first {LISTED}"),
+        false => String::new(),
+    };
+    format!(
+        "`{symbol}` may be {number} things in {place}{cut}. Ask again with the file and line of the one that is meant:\n"
+    )
+}
+
+/// Places in the file, each with what it is in.
+async fn candidates(
+    call: &Call<'_>,
+    symbol: &str,
+    snapshot: &Snapshot,
+    places: &[ByteOffset],
+) -> Output {
+    let outline = call.outlines.soon(snapshot).await;
+    let mut text = head(symbol, places.len(), &call.file.shown);
+    for at in places.iter().take(LISTED) {
+        let (line, column) = position(snapshot, *at);
+        let here = ByteRange {
+            start: *at,
+            end: *at,
+        };
+        let declared = outline
+            .as_ref()
+            .and_then(|outline| outline.declared_at(here))
+            .filter(|declared| line_of(snapshot, declared.selection.start) == line);
+        let kind = declared.map_or_else(String::new, |declared| format!("{} ", declared.kind));
+        let place = declared.map_or(here, |declared| declared.selection);
+        let container = outline
+            .as_ref()
+            .and_then(|outline| outline.around(place).last().map(|last| last.name.clone()));
+        let container = container.map_or_else(String::new, |container| {
+            match type_name(&container) == container {
+                true => format!("  in {container}"),
+                false => format!("  in `{container}`"),
+            }
+        });
+        text.push_str(&format!(
+            "{}:{line}:{column}  {kind}{}{container}\n",
+            call.file.shown,
+            line_text(snapshot, line, column)
+        ));
+    }
+    Output {
+        text,
+        truncated: places.len() > LISTED,
+        applied: Vec::new(),
+    }
+}

@@ -1,0 +1,178 @@
+//! What a server would change, made by our own hands: all files or none, and no file that the model could not change by
+//! itself.
+
+use std::fmt::Write as _;
+
+use langserver::FileChange;
+use workspace::{Applied, DocumentUri, Edit, Snapshot, Step, StepError, Together};
+
+use super::{Call, Spot, Unanswered, count, line_of, line_text};
+use crate::{
+    context::Context,
+    edit,
+    tool::{Output, ToolError},
+};
+
+/// Up to so many changed lines are shown; beyond, they are counted.
+const SHOWN: usize = 12;
+/// How many files are named.
+const FILES: usize = 40;
+
+pub async fn rename(call: &Call<'_>, spot: &Spot, name: &str) -> Result<Output, Unanswered> {
+    let cx = call.cx;
+    let old = spot.described(cx);
+    let uri = &spot.snapshot.uri;
+    let answer = cx.pool.rename(uri, spot.at, name, &cx.cancel).await?;
+    if !answer.complete {
+        return Err(ToolError::Failed(format!(
+            "{} is still indexing, so it would miss places: nothing was changed. Ask again in a moment",
+            answer.server
+        ))
+        .into());
+    }
+    if answer.value.is_empty() {
+        return Err(ToolError::Failed(format!(
+            "{} has nothing to rename at {old}: nothing was changed",
+            answer.server
+        ))
+        .into());
+    }
+    let together = make(
+        &format!("renaming {old} to `{name}`"),
+        answer.value,
+        &call.file.snapshot.uri,
+        cx,
+    )
+    .await?;
+    Ok(report(&format!("Renamed {old} to `{name}`"), together, cx))
+}
+
+/// Makes the changes: all of them, or none. `asked` is the document that the call named, and was judged.
+pub async fn make(
+    what: &str,
+    changes: Vec<FileChange>,
+    asked: &DocumentUri,
+    cx: &Context,
+) -> Result<Together, ToolError> {
+    let refused =
+        |reason: String| ToolError::Failed(format!("{what}: {reason}; nothing was changed"));
+    let mut steps = Vec::with_capacity(changes.len());
+    for change in changes {
+        for uri in touched(&change) {
+            cx.may_change(uri, asked).map_err(refused)?;
+        }
+        steps.push(match change {
+            FileChange::Edit(file) => {
+                let snapshot = Snapshot {
+                    uri: file.uri,
+                    ..file.snapshot
+                };
+                let edit = Edit::new(snapshot, file.edits);
+                Step::Edit(edit.map_err(|error| refused(error.to_string()))?)
+            }
+            FileChange::Create {
+                uri,
+                overwrite,
+                ignore_if_exists,
+            } => Step::Create {
+                uri,
+                overwrite,
+                ignore_if_exists,
+            },
+            FileChange::Rename {
+                from,
+                to,
+                overwrite,
+                ignore_if_exists,
+            } => Step::Rename {
+                from,
+                to,
+                overwrite,
+                ignore_if_exists,
+            },
+            FileChange::Delete {
+                uri,
+                recursive,
+                ignore_if_absent,
+            } => Step::Delete {
+                uri,
+                recursive,
+                ignore_if_absent,
+            },
+        });
+    }
+    let made = cx.workspace.apply_all(steps, &cx.label, &cx.cancel).await;
+    let together = made.map_err(|error| match error.cause {
+        StepError::Apply(workspace::ApplyError::Cancelled) if !error.begun => ToolError::Cancelled,
+        _ => ToolError::Failed(format!("{what}: {error}")),
+    })?;
+    edit::told_of_all(&together, cx);
+    Ok(together)
+}
+
+fn touched(change: &FileChange) -> Vec<&DocumentUri> {
+    match change {
+        FileChange::Edit(file) => vec![&file.uri],
+        FileChange::Create { uri, .. } | FileChange::Delete { uri, .. } => vec![uri],
+        FileChange::Rename { from, to, .. } => vec![from, to],
+    }
+}
+
+/// What was changed, in few words: the lines if they are few, else how many in which files.
+pub fn report(what: &str, together: Together, cx: &Context) -> Output {
+    let edited: Vec<&Applied> = together
+        .applied
+        .iter()
+        .filter(|applied| !together.created.contains(&applied.after.uri))
+        .collect();
+    let changes: usize = edited.iter().map(|applied| applied.hunks.len()).sum();
+    let mut text = what.to_owned();
+    if together.is_empty() {
+        text.push_str(": nothing had to be changed");
+        return Output::text(text);
+    }
+    if changes > 0 {
+        let files = count(edited.len(), "file");
+        let _ = write!(text, ": {} in {files}", count(changes, "change"));
+    }
+    text.push('\n');
+    for applied in edited.iter().take(FILES) {
+        let after = &applied.after;
+        let place = match after.is_buffer() {
+            true => ", in the editor's buffer, not saved",
+            false => "",
+        };
+        let _ = write!(text, "{}{place}", cx.shown(&after.uri));
+        if changes > SHOWN {
+            let _ = writeln!(text, ": {}", applied.hunks.len());
+            continue;
+        }
+        text.push('\n');
+        let mut last = 0;
+        for hunk in &applied.hunks {
+            let line = line_of(after, hunk.range.start);
+            let end = line_of(after, hunk.range.end);
+            for line in line.max(last + 1)..=end.min(line + 3) {
+                let _ = writeln!(text, " {line} {}", line_text(after, line, 1));
+                last = line;
+            }
+        }
+    }
+    if edited.len() > FILES {
+        let _ = writeln!(text, "[and {} files more]", edited.len() - FILES);
+    }
+    for uri in &together.created {
+        let _ = writeln!(text, "{} is new", cx.shown(uri));
+    }
+    for (from, to) in &together.renamed {
+        let _ = writeln!(text, "{} is now {}", cx.shown(from), cx.shown(to));
+    }
+    for uri in &together.deleted {
+        let _ = writeln!(text, "{} is gone", cx.shown(uri));
+    }
+    Output {
+        text,
+        truncated: edited.len() > FILES,
+        applied: together.applied,
+    }
+}

@@ -1,0 +1,71 @@
+//! `format`: the project's formatter, on the lines that the call or this run's own edits name; else on the whole file.
+
+use langserver::{FileChange, QueryError};
+use workspace::{ByteRange, Snapshot};
+
+use super::{Call, Unanswered, change};
+use crate::tool::{Output, ToolError};
+
+pub async fn format(call: &Call<'_>) -> Result<Output, Unanswered> {
+    let cx = call.cx;
+    let snapshot = &call.file.snapshot;
+    let (lines, what) = lines(call)?;
+    let ranges: Vec<ByteRange> = lines
+        .iter()
+        .map(|(first, last)| ByteRange {
+            start: snapshot.text.line_start(*first),
+            end: snapshot.text.line_end(*last),
+        })
+        .collect();
+    let uri = &snapshot.uri;
+    let asked = cx.pool.format(uri, &ranges, &cx.cancel).await;
+    let answer = match asked {
+        // It formats whole files only: then what it would change in these lines is taken of that.
+        Err(QueryError::NotSupported { .. }) if !ranges.is_empty() => {
+            let mut answer = cx.pool.format(uri, &[], &cx.cancel).await?;
+            let file = &mut answer.value;
+            let now = &file.snapshot;
+            file.edits
+                .retain(|edit| ranges.iter().any(|range| touches(now, *range, edit.range)));
+            answer
+        }
+        other => other?,
+    };
+    let what = format!("Formatted {what}{}", call.file.shown);
+    if answer.value.edits.is_empty() {
+        return Ok(Output::text(format!(
+            "{what}: {} has nothing to change",
+            answer.server
+        )));
+    }
+    let changes = vec![FileChange::Edit(answer.value)];
+    let together = change::make(&what, changes, uri, cx).await?;
+    Ok(change::report(&what, together, cx))
+}
+
+fn touches(snapshot: &Snapshot, range: ByteRange, edit: ByteRange) -> bool {
+    // By lines: a formatter may join and split them.
+    let line = |at| super::line_of(snapshot, at);
+    line(edit.start) <= line(range.end) && line(range.start) <= line(edit.end)
+}
+
+/// First and last lines (from 0) that are to be formatted, none for all; and how that is said.
+fn lines(call: &Call<'_>) -> Result<(Vec<(usize, usize)>, String), ToolError> {
+    let snapshot = &call.file.snapshot;
+    if let Some(line) = call.input.line {
+        let index = line as usize - 1;
+        if index >= snapshot.text.line_count() {
+            return Err(ToolError::Input(format!(
+                "line {line} is past the end of {}",
+                call.file.shown
+            )));
+        }
+        return Ok((vec![(index, index)], format!("line {line} of ")));
+    }
+    let own = call.cx.own.lines(snapshot);
+    let what = match own.is_empty() {
+        true => "",
+        false => "this run's own changes in ",
+    };
+    Ok((own, what.to_owned()))
+}

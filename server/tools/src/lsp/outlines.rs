@@ -1,0 +1,182 @@
+//! Outlines of documents, each asked for once a call; and by them, what a place lies in. Answers that only want to say
+//! so wait little, and for few documents: they do without sooner than be late.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use langserver::{QueryError, Symbol, SymbolKind};
+use tokio::time::{Instant, timeout_at};
+use workspace::{ByteRange, DocumentUri, Snapshot};
+
+use super::covers;
+use crate::context::Context;
+
+/// How many documents are asked about for the sake of a better answer.
+const FILES: usize = 20;
+/// How long that may take altogether.
+const TIME: Duration = Duration::from_millis(300);
+
+/// A document's symbols, and the text that they are of.
+pub struct Outline {
+    pub snapshot: Snapshot,
+    pub symbols: Vec<Symbol>,
+    pub complete: bool,
+    pub server: String,
+}
+
+pub struct Outlines<'a> {
+    cx: &'a Context,
+    known: Mutex<HashMap<DocumentUri, Arc<Outline>>>,
+    budget: Mutex<Budget>,
+}
+
+#[derive(Default)]
+struct Budget {
+    /// The documents that were asked about.
+    files: HashSet<DocumentUri>,
+    spent: Duration,
+}
+
+impl<'a> Outlines<'a> {
+    pub fn new(cx: &'a Context) -> Self {
+        Self {
+            cx,
+            known: Mutex::default(),
+            budget: Mutex::default(),
+        }
+    }
+
+    /// The outline, however long it takes.
+    pub async fn wanted(&self, uri: &DocumentUri) -> Result<Arc<Outline>, QueryError> {
+        if let Some(known) = self.known(uri) {
+            return Ok(known);
+        }
+        let answer = self.cx.pool.document_symbols(uri, &self.cx.cancel).await?;
+        let (snapshot, symbols) = answer.value;
+        let outline = Arc::new(Outline {
+            snapshot,
+            symbols,
+            complete: answer.complete,
+            server: answer.server,
+        });
+        self.know(uri, outline.clone());
+        Ok(outline)
+    }
+
+    /// The outline of exactly this text, if it can be had soon.
+    pub async fn soon(&self, snapshot: &Snapshot) -> Option<Arc<Outline>> {
+        let uri = &snapshot.uri;
+        let outline = if let Some(known) = self.known(uri) {
+            Some(known)
+        } else {
+            let left = {
+                let mut budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+                if budget.files.len() == FILES || budget.spent >= TIME {
+                    return None;
+                }
+                // What gave nothing will give nothing.
+                if !budget.files.insert(uri.clone()) {
+                    return None;
+                }
+                TIME.saturating_sub(budget.spent)
+            };
+            let begun = Instant::now();
+            let asked = timeout_at(begun + left, self.wanted(uri)).await;
+            self.budget
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .spent += begun.elapsed();
+            asked.ok().and_then(Result::ok)
+        };
+        outline.filter(|outline| {
+            outline.snapshot.revision == snapshot.revision && snapshot.is_buffer()
+                || outline.snapshot.text == snapshot.text
+        })
+    }
+
+    fn known(&self, uri: &DocumentUri) -> Option<Arc<Outline>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(uri).cloned()
+    }
+
+    fn know(&self, uri: &DocumentUri, outline: Arc<Outline>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(uri.clone(), outline);
+    }
+}
+
+impl Outline {
+    /// The symbols around a place, from the outermost. A declaration is not around its own name.
+    pub fn around(&self, place: ByteRange) -> Vec<&Symbol> {
+        let mut around = Vec::new();
+        let mut inner = &self.symbols;
+        while let Some(next) = inner.iter().find(|symbol| covers(symbol.range, place)) {
+            around.push(next);
+            inner = &next.children;
+        }
+        if around.last().is_some_and(|last| last.selection == place) {
+            around.pop();
+        }
+        around
+    }
+
+    /// What a place lies in, by name: the innermost thing that has a body, with its type.
+    pub fn enclosing(&self, place: ByteRange) -> Option<String> {
+        let around = self.around(place);
+        let at = around.iter().rposition(|symbol| {
+            is_container(symbol.kind) || self.snapshot.text.slice(symbol.range).contains('\n')
+        })?;
+        let name = around[at].name.clone();
+        let owner = at.checked_sub(1).map(|above| around[above]);
+        Some(match owner.filter(|owner| is_type(owner.kind)) {
+            Some(owner) if is_callable(around[at].kind) => {
+                format!("{}.{name}", type_name(&owner.name))
+            }
+            _ => name,
+        })
+    }
+
+    /// The symbol whose name stands at a place, else the one that begins in its line.
+    pub fn declared_at(&self, place: ByteRange) -> Option<&Symbol> {
+        fn find<'a>(symbols: &'a [Symbol], fits: &dyn Fn(&Symbol) -> bool) -> Option<&'a Symbol> {
+            symbols.iter().find_map(|symbol| {
+                fits(symbol)
+                    .then_some(symbol)
+                    .or_else(|| find(&symbol.children, fits))
+            })
+        }
+        let line = |at| super::line_of(&self.snapshot, at);
+        find(&self.symbols, &|symbol| covers(symbol.selection, place)).or_else(|| {
+            find(&self.symbols, &|symbol| {
+                covers(symbol.range, place) && line(symbol.selection.start) == line(place.start)
+            })
+        })
+    }
+}
+
+fn is_container(kind: SymbolKind) -> bool {
+    is_callable(kind) || is_type(kind) || matches!(kind.0, 2..=4)
+}
+
+/// Methods, constructors, functions.
+pub fn is_callable(kind: SymbolKind) -> bool {
+    matches!(kind.0, 6 | 9 | 12)
+}
+
+/// Classes, enums, interfaces, structs, and objects, as which Rust's `impl` comes.
+pub fn is_type(kind: SymbolKind) -> bool {
+    matches!(kind.0, 5 | 10 | 11 | 19 | 23)
+}
+
+/// The type that a container is of: `impl Shape for Square<T>` is one of `Square`.
+pub fn type_name(container: &str) -> &str {
+    let name = container.strip_prefix("impl").map_or(container, |rest| {
+        let rest = rest.rsplit_once(" for ").map_or(rest, |(_, name)| name);
+        rest.trim()
+    });
+    let end = name.find(['<', ' ', '(']).filter(|end| *end > 0);
+    end.map_or(name, |end| &name[..end])
+}

@@ -1,0 +1,427 @@
+//! Hierarchies of calls and types, as trees to a depth. What is reached again is not gone through again; tests and what
+//! lies outside of the workspace are named apart and not followed.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    fmt::Write as _,
+    time::Duration,
+};
+
+use langserver::{Answer, Call as Edge, HierarchyItem, QueryError};
+use tokio::time::Instant;
+use workspace::{ByteOffset, DocumentUri};
+
+use super::{
+    Call, Spot, Unanswered, count, line_of,
+    outlines::{is_callable, is_type, type_name},
+    tests_apart::{is_in_test_module, is_test_name, is_test_path},
+    trust,
+};
+use crate::{
+    context::Context,
+    tool::{Output, ToolError},
+};
+
+/// How deep trees go if nothing is said.
+const DEPTH: usize = 2;
+const DEEPEST: usize = 8;
+/// How many questions a tree may take, and how long all but the first of them.
+const QUESTIONS: usize = 40;
+const TIME: Duration = Duration::from_secs(10);
+/// How many lines a tree has, and how many names stand beside it.
+const LINES: usize = 80;
+const ASIDE: usize = 15;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Incoming,
+    Outgoing,
+    Super,
+    Sub,
+    /// Only what stands there.
+    Itself,
+}
+
+impl Way {
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Incoming => "caller",
+            Self::Outgoing => "call",
+            Self::Super => "supertype",
+            Self::Sub => "subtype",
+            Self::Itself => "function",
+        }
+    }
+
+    fn is_of_calls(self) -> bool {
+        matches!(self, Self::Incoming | Self::Outgoing | Self::Itself)
+    }
+}
+
+struct Node {
+    item: HierarchyItem,
+    /// With the type that it belongs to, if that is known.
+    name: String,
+    /// Lines of the calls.
+    sites: Vec<u32>,
+    depth: usize,
+    children: Vec<usize>,
+    end: End,
+}
+
+/// Why a node has no children.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It was asked, and has what it has.
+    Known,
+    /// It is above itself.
+    Cycle,
+    /// It is in the tree already.
+    Again,
+    /// Deeper than was asked for.
+    Deep,
+    /// Too many questions.
+    Unasked,
+}
+
+pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unanswered> {
+    let cx = call.cx;
+    let (uri, at) = (&spot.snapshot.uri, spot.at);
+    let roots = match way.is_of_calls() {
+        true => cx.pool.call_hierarchy(uri, at, &cx.cancel).await?,
+        false => cx.pool.type_hierarchy(uri, at, &cx.cancel).await?,
+    };
+    if roots.value.is_empty() {
+        let what = if way.is_of_calls() {
+            "function"
+        } else {
+            "type"
+        };
+        return Ok(Output::text(format!(
+            "No {what} at {}: {} found none ({})",
+            spot.described(cx),
+            roots.server,
+            trust(roots.complete)
+        )));
+    }
+    if way == Way::Itself {
+        let mut text = String::new();
+        for root in &roots.value {
+            let _ = writeln!(
+                text,
+                "{}{} ({})",
+                line(root, &root.name, cx),
+                detail(root),
+                trust(roots.complete)
+            );
+        }
+        return Ok(Output::text(text));
+    }
+    let deepest = depth(call)?;
+    let mut text = String::new();
+    let mut truncated = false;
+    for root in roots.value {
+        let mut grown = Grown {
+            nodes: Vec::new(),
+            way,
+            cx,
+            tests: Vec::new(),
+            outside: Vec::new(),
+            complete: roots.complete,
+            seen: HashSet::new(),
+            unasked: 0,
+        };
+        grown.grow(root, deepest).await?;
+        grown.name(call).await;
+        truncated |= grown.write(&mut text);
+    }
+    Ok(Output {
+        text,
+        truncated,
+        applied: Vec::new(),
+    })
+}
+
+fn depth(call: &Call<'_>) -> Result<usize, ToolError> {
+    let Some(query) = call.input.query.as_deref().map(str::trim) else {
+        return Ok(DEPTH);
+    };
+    match query.parse::<usize>() {
+        Ok(depth) if depth > 0 => Ok(depth.min(DEEPEST)),
+        _ => Err(ToolError::Input(format!(
+            "`query` is how many levels the tree has here (1 to {DEEPEST}), not \"{query}\""
+        ))),
+    }
+}
+
+type Key = (DocumentUri, ByteOffset);
+
+fn key(item: &HierarchyItem) -> Key {
+    (item.place.snapshot.uri.clone(), item.place.range.start)
+}
+
+struct Grown<'a> {
+    nodes: Vec<Node>,
+    way: Way,
+    cx: &'a Context,
+    tests: Vec<String>,
+    outside: Vec<String>,
+    complete: bool,
+    seen: HashSet<Key>,
+    unasked: usize,
+}
+
+impl Grown<'_> {
+    /// Level by level, so that what is near is there if not all can be.
+    async fn grow(&mut self, root: HierarchyItem, deepest: usize) -> Result<(), QueryError> {
+        let begun = Instant::now();
+        self.seen.insert(key(&root));
+        self.nodes.push(Node {
+            name: root.name.clone(),
+            item: root,
+            sites: Vec::new(),
+            depth: 0,
+            children: Vec::new(),
+            end: End::Known,
+        });
+        let mut waiting = VecDeque::from([(0, HashSet::new())]);
+        let mut asked = 0;
+        while let Some((at, mut above)) = waiting.pop_front() {
+            let depth = self.nodes[at].depth;
+            if depth == deepest {
+                self.nodes[at].end = End::Deep;
+                continue;
+            }
+            if asked == QUESTIONS || (asked > 0 && begun.elapsed() > TIME) {
+                self.nodes[at].end = End::Unasked;
+                self.unasked += 1;
+                continue;
+            }
+            asked += 1;
+            let item = self.nodes[at].item.clone();
+            let edges = match self.ask(&item).await {
+                Ok(edges) => edges,
+                Err(error) if asked == 1 || error == QueryError::Cancelled => return Err(error),
+                Err(_) => {
+                    self.nodes[at].end = End::Unasked;
+                    self.unasked += 1;
+                    continue;
+                }
+            };
+            above.insert(key(&item));
+            for edge in edges {
+                if self.is_aside(&edge) {
+                    continue;
+                }
+                let this = key(&edge.item);
+                let end = match () {
+                    () if above.contains(&this) => End::Cycle,
+                    () if !self.seen.insert(this) => End::Again,
+                    () => End::Known,
+                };
+                let child = self.nodes.len();
+                let mut sites: Vec<u32> = edge
+                    .sites
+                    .iter()
+                    .map(|site| line_of(&site.snapshot, site.range.start))
+                    .collect();
+                sites.sort_unstable();
+                sites.dedup();
+                self.nodes.push(Node {
+                    name: edge.item.name.clone(),
+                    item: edge.item,
+                    sites,
+                    depth: depth + 1,
+                    children: Vec::new(),
+                    end,
+                });
+                self.nodes[at].children.push(child);
+                if end == End::Known {
+                    waiting.push_back((child, above.clone()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Methods are known by their types.
+    async fn name(&mut self, call: &Call<'_>) {
+        if !self.way.is_of_calls() {
+            return;
+        }
+        for node in &mut self.nodes {
+            let place = &node.item.place;
+            let Some(outline) = call.outlines.soon(&place.snapshot).await else {
+                continue;
+            };
+            let owner = outline
+                .around(place.range)
+                .pop()
+                .filter(|owner| is_type(owner.kind));
+            if let Some(owner) = owner {
+                node.name = format!("{}.{}", type_name(&owner.name), node.item.name);
+            }
+        }
+    }
+
+    async fn ask(&mut self, item: &HierarchyItem) -> Result<Vec<Edge>, QueryError> {
+        let (pool, cancel) = (&self.cx.pool, &self.cx.cancel);
+        let of_types = |answer: Answer<Vec<HierarchyItem>>| Answer {
+            value: answer
+                .value
+                .into_iter()
+                .map(|item| Edge {
+                    item,
+                    sites: Vec::new(),
+                })
+                .collect(),
+            complete: answer.complete,
+            server: answer.server,
+            left_out: answer.left_out,
+        };
+        let answer = match self.way {
+            Way::Incoming => pool.incoming_calls(item, cancel).await?,
+            Way::Outgoing | Way::Itself => pool.outgoing_calls(item, cancel).await?,
+            Way::Super => of_types(pool.supertypes(item, cancel).await?),
+            Way::Sub => of_types(pool.subtypes(item, cancel).await?),
+        };
+        self.complete &= answer.complete;
+        let mut edges: Vec<Edge> = answer.value;
+        edges.sort_by_cached_key(|edge| {
+            let place = &edge.item.place;
+            (self.cx.shown(&place.snapshot.uri), place.range)
+        });
+        Ok(edges)
+    }
+
+    /// Whether an edge leads to where the tree does not go; then it is noted.
+    fn is_aside(&mut self, edge: &Edge) -> bool {
+        let item = &edge.item;
+        let place = &item.place;
+        let uri = &place.snapshot.uri;
+        let shown = self.cx.shown(uri);
+        if uri
+            .path()
+            .is_some_and(|path| !self.cx.workspace.contains(path))
+        {
+            push_once(&mut self.outside, item.name.clone());
+            return true;
+        }
+        let is_test = is_test_path(&shown)
+            || is_test_name(&item.name)
+            || is_in_test_module(&place.snapshot, place.range.start);
+        if is_test {
+            let line = line_of(&place.snapshot, place.range.start);
+            push_once(&mut self.tests, format!("{} {shown}:{line}", item.name));
+        }
+        is_test
+    }
+
+    fn write(&self, text: &mut String) -> bool {
+        let root = &self.nodes[0];
+        let noun = self.way.noun();
+        let direct = root.children.len();
+        let tests = match self.tests.len() {
+            0 => String::new(),
+            many => format!(", {many} more in tests"),
+        };
+        let _ = writeln!(
+            text,
+            "{}: {}{tests} ({})",
+            line(&root.item, &root.name, self.cx),
+            count(direct, noun),
+            trust(self.complete)
+        );
+        let mut left = LINES;
+        for child in &root.children {
+            self.write_node(text, *child, &mut left);
+        }
+        let mut truncated = left == 0 && self.nodes.len() > LINES;
+        if truncated {
+            let rest = self.nodes.len() - 1 - LINES;
+            let _ = writeln!(text, "[{rest} more lines; `query` 1 shows one level]");
+        }
+        if self.unasked > 0 {
+            truncated = true;
+            let _ = writeln!(
+                text,
+                "[{} not followed (marked ?): ask for one of them]",
+                self.unasked
+            );
+        }
+        truncated |= aside(text, "in tests", &self.tests);
+        truncated |= aside(text, "outside the workspace", &self.outside);
+        truncated
+    }
+
+    fn write_node(&self, text: &mut String, at: usize, left: &mut usize) {
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
+        let node = &self.nodes[at];
+        let indent = " ".repeat(node.depth);
+        let sites = match self.way {
+            // Which of its lines call is only said where it is in its own file.
+            Way::Incoming if !node.sites.is_empty() => {
+                let lines: Vec<String> = node.sites.iter().map(u32::to_string).collect();
+                format!(", calls in {}", lines.join(","))
+            }
+            _ => String::new(),
+        };
+        let end = match node.end {
+            End::Cycle => " (recursion)",
+            End::Again => " (see above)",
+            End::Unasked => " ?",
+            End::Known | End::Deep => "",
+        };
+        let _ = writeln!(
+            text,
+            "{indent}{}{sites}{end}",
+            line(&node.item, &node.name, self.cx)
+        );
+        for child in &node.children {
+            self.write_node(text, *child, left);
+        }
+    }
+}
+
+fn push_once(list: &mut Vec<String>, one: String) {
+    if !list.contains(&one) {
+        list.push(one);
+    }
+}
+
+fn aside(text: &mut String, heading: &str, names: &[String]) -> bool {
+    if names.is_empty() {
+        return false;
+    }
+    let shown: Vec<&str> = names.iter().take(ASIDE).map(String::as_str).collect();
+    let more = names.len() - shown.len();
+    let rest = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let _ = writeln!(text, "{heading}: {}{rest}", shown.join(", "));
+    more > 0
+}
+
+/// `name path:line`, with the kind of what is no function.
+fn line(item: &HierarchyItem, name: &str, cx: &Context) -> String {
+    let kind = match is_callable(item.kind) {
+        true => String::new(),
+        false => format!("{} ", item.kind),
+    };
+    let line = line_of(&item.place.snapshot, item.place.range.start);
+    format!("{kind}{name} {}:{line}", cx.shown(&item.place.snapshot.uri))
+}
+
+fn detail(item: &HierarchyItem) -> String {
+    let detail = item.detail.as_deref().map(str::trim);
+    detail
+        .filter(|detail| !detail.is_empty())
+        .map_or_else(String::new, |detail| {
+            let words: Vec<&str> = detail.split_whitespace().collect();
+            format!(": {}", words.join(" "))
+        })
+}
