@@ -224,3 +224,26 @@ async fn one_that_logs_when_it_has_found_the_files_is_not_believed_before() {
     assert_eq!(complete[..2], [false, false], "before it said so");
     assert!(complete[3], "after");
 }
+
+#[tokio::test]
+async fn what_was_pushed_before_another_document_changed_is_not_fresh() {
+    let stand = Stand::scripted(json!(null));
+    let uri = stand.uri("b.rs");
+    let stand = stand.acting(script(json!({
+        "textDocument/didOpen": [[], [published(&uri, Some(1), "before")], []],
+        // It looks at the other document too, later.
+        "textDocument/didChange": [[{"run": ["sleep", "0.5"]}, published(&uri, Some(1), "after")]],
+    })));
+    stand.open("a.rs", "fn a() {}\n");
+    stand.open("b.rs", "fn b() { a() }\n");
+    let said = |diagnosis: Diagnosis| match diagnosis {
+        Diagnosis::Fresh(found) => found[0].message.clone(),
+        other => panic!("{other:?}"),
+    };
+    let deadline = Duration::from_secs(20);
+    let first = stand.pool.diagnostics(&uri, deadline, &never()).await;
+    assert_eq!(said(first), "before");
+    stand.replace("a.rs", "fn a()", "fn c()");
+    let second = stand.pool.diagnostics(&uri, deadline, &never()).await;
+    assert_eq!(said(second), "after");
+}

@@ -8,6 +8,7 @@ use std::{
 
 use serde::{Serialize, Serializer};
 use serde_json::json;
+use tokio::time::Instant;
 use workspace::{DocumentUri, Encoding, Origin, Replacement, Snapshot, Text};
 
 use super::{
@@ -67,6 +68,8 @@ pub(crate) struct Wire {
     touched: Vec<DocumentUri>,
     /// Documents from disk that were closed because they had changed there.
     returned: BTreeSet<DocumentUri>,
+    /// When it was last told of another text of a document.
+    changed: BTreeMap<DocumentUri, Instant>,
     /// How often it was told of a save.
     saves: u64,
     pub(super) shown: Shown,
@@ -82,6 +85,7 @@ impl Wire {
             borrowed: VecDeque::new(),
             touched: Vec::new(),
             returned: BTreeSet::new(),
+            changed: BTreeMap::new(),
             saves: 0,
             shown: Shown::default(),
         }
@@ -124,6 +128,12 @@ impl Wire {
     /// The documents that it has though no editor holds them.
     pub fn borrowed(&self) -> impl Iterator<Item = &DocumentUri> {
         self.borrowed.iter()
+    }
+
+    /// When it was last told of another text of any document but this.
+    pub fn changed_beside(&self, uri: &DocumentUri) -> Option<Instant> {
+        let others = self.changed.iter().filter(|(other, _)| *other != uri);
+        others.map(|(_, at)| *at).max()
     }
 
     /// How often it was told of a save so far.
@@ -274,6 +284,11 @@ impl Wire {
     pub fn close(&mut self, uri: &DocumentUri) {
         if let Some(held) = self.held.remove(uri) {
             self.all = None;
+            // Its text is the disk's again.
+            match held.borrowed {
+                true => self.changed.remove(uri),
+                false => self.changed.insert(uri.clone(), Instant::now()),
+            };
             self.client.notify(
                 "textDocument/didClose",
                 Some(json!({"textDocument": {"uri": held.snapshot.uri.as_str()}})),
@@ -290,6 +305,9 @@ impl Wire {
         // Where a save lies between two changes, the text at that moment is played, not known.
         let mut text = held.snapshot.text.clone();
         let last = said.iter().rposition(|say| matches!(say, Say::Changed(_)));
+        if last.is_some() {
+            self.changed.insert(uri.clone(), Instant::now());
+        }
         for (at, say) in said.into_iter().enumerate() {
             match say {
                 Say::Changed(replacements) => {

@@ -27,6 +27,8 @@ pub(super) const PULL: &str = "textDocument/diagnostic";
 const SETTLED: Duration = Duration::from_millis(200);
 /// A check that follows a save begins within this long, if there are checks at all.
 const UNTIL_A_CHECK_BEGINS: Duration = Duration::from_secs(2);
+/// Within this long after a change a server that pushes has said what it did to the diagnostics of other documents.
+const LOOKS_ANEW: Duration = Duration::from_millis(1500);
 const IN_THE_BACKGROUND: Duration = Duration::from_secs(30);
 
 /// Whether what is said of a document is of its text.
@@ -330,17 +332,30 @@ impl Server {
             return Pushed::Stale;
         };
         // The server must have the text before anything it says can be of it.
-        let newest = mirror.told(Some(snapshot), |wire| wire.ours(&snapshot.uri));
+        let (newest, beside) = mirror.told(Some(snapshot), |wire| {
+            (wire.ours(&snapshot.uri), wire.changed_beside(&snapshot.uri))
+        });
         let newest = newest.unwrap_or_else(|| snapshot.clone());
         match self.store.doubtful_until(&snapshot.uri) {
             Doubt::None => {}
             Doubt::Until(then) => return Pushed::FreshIfQuietUntil(then),
             Doubt::UntilMoreIsSaid => return Pushed::Stale,
         }
-        let look = |kept: &Kept| match kept.is_of(snapshot.revision, &newest) {
-            false => Pushed::Stale,
-            true if kept.named || kept.at.elapsed() >= QUIET => Pushed::Fresh,
-            true => Pushed::FreshIfQuietUntil(kept.at + QUIET),
+        let look = |kept: &Kept| {
+            if !kept.is_of(snapshot.revision, &newest) {
+                return Pushed::Stale;
+            }
+            // It may look anew at this document because of another, and then it says so, if there is anything new to say.
+            let quiet = match beside {
+                Some(beside) if kept.at < beside => beside + LOOKS_ANEW,
+                Some(beside) if kept.at < beside + LOOKS_ANEW => kept.at + QUIET,
+                _ if kept.named => return Pushed::Fresh,
+                _ => kept.at + QUIET,
+            };
+            match quiet <= Instant::now() {
+                true => Pushed::Fresh,
+                false => Pushed::FreshIfQuietUntil(quiet),
+            }
         };
         self.store
             .pushed(&snapshot.uri, look)
