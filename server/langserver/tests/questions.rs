@@ -249,7 +249,7 @@ async fn actions_and_their_edits() {
         "makes a file: create /new.rs".to_owned(),
         format!("broken: {broken}"),
         "not now: scripted failed: the action can't be applied: no selection".to_owned(),
-        "command: scripted does not support an action without an edit (workspace/executeCommand)".to_owned(),
+        "command: scripted does not support the action's command do.it, which is an editor's (workspace/executeCommand)".to_owned(),
     ]);
     assert!(offered[0].preferred && !offered[1].preferred);
     assert_eq!(offered[0].kind.as_deref(), Some("quickfix"));

@@ -28,6 +28,7 @@ pub(crate) struct Traits {
     pub check_progress: Option<String>,
     pub ready_messages: Vec<String>,
     pub blind_to_disk: bool,
+    pub rename_at_definition: bool,
 }
 
 /// How a server is installed for the one toolchain that it was looked for in.
@@ -231,7 +232,7 @@ mod tests {
     /// A key that no struct has would be forgotten without a word.
     #[test]
     fn every_key_of_an_entry_is_known() {
-        const KEYS: [&str; 23] = [
+        const KEYS: [&str; 24] = [
             "name",
             "command",
             "alternatives",
@@ -255,6 +256,7 @@ mod tests {
             "check_progress",
             "ready_messages",
             "blind_to_disk",
+            "rename_at_definition",
         ];
         let file: toml::Table = toml::from_str(include_str!("catalogue.toml")).expect("TOML");
         for server in file["server"].as_array().expect("servers") {

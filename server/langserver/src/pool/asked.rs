@@ -215,7 +215,6 @@ impl Pool {
             .await
     }
 
-    #[allow(clippy::unused_async)] // not built yet
     /// What another name for what stands at `at` would change, everywhere. Nothing is changed.
     pub async fn rename(
         &self,
@@ -224,11 +223,14 @@ impl Pool {
         new_name: &str,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<FileChange>>, QueryError> {
-        let _ = (uri, at, new_name, cancel);
-        not_built("textDocument/rename")
+        let new_name: Arc<str> = new_name.into();
+        self.asked(uri, cancel, move |question| {
+            let new_name = new_name.clone();
+            async move { question.rename(at, &new_name).await }
+        })
+        .await
     }
 
-    #[allow(clippy::unused_async)] // not built yet
     /// What the formatter would change in these ranges, or in the whole document if there are none. Nothing is changed.
     pub async fn format(
         &self,
@@ -236,8 +238,12 @@ impl Pool {
         ranges: &[ByteRange],
         cancel: &CancellationToken,
     ) -> Result<Answer<FileEdit>, QueryError> {
-        let _ = (uri, ranges, cancel);
-        not_built("textDocument/formatting")
+        let ranges: Arc<[ByteRange]> = ranges.into();
+        self.asked(uri, cancel, move |question| {
+            let ranges = ranges.clone();
+            async move { question.format(&ranges).await }
+        })
+        .await
     }
 
     /// Puts a question to a document's server, started if need be. One that the server died over is put once more, to its
@@ -295,15 +301,8 @@ impl Pool {
         let change = difference(&place.snapshot.text, &document.text);
         let at = carried(place.range, &change).start;
         let question = self.question(server, document, cancel);
-        let roots = question.roots(prepare, at).await?.value;
+        let roots = question.clone().roots(prepare, at).await?.value;
         let again = roots.into_iter().find(|root| root.name == item.name);
         put(question, again.ok_or_else(ended)?).await
     }
-}
-
-fn not_built<T>(method: &str) -> Result<T, QueryError> {
-    Err(QueryError::NotSupported {
-        name: "copydesk".into(),
-        method: method.into(),
-    })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use workspace::{ByteOffset, ByteRange};
 
-use super::{Question, about_range};
+use super::{Question, about_range, rename::Same};
 use crate::{
     answer::{Answer, Call, HierarchyItem, Location, QueryError, SymbolKind},
     mirror::Texts,
@@ -24,6 +24,15 @@ pub(crate) enum Way {
 impl Question {
     /// What stands at a place, as a root: `method` is one of the two that prepare.
     pub async fn roots(
+        self,
+        method: &'static str,
+        at: ByteOffset,
+    ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
+        let (question, at) = self.at_definition(at, Same::Nothing).await?;
+        question.roots_here(method, at).await
+    }
+
+    async fn roots_here(
         &self,
         method: &'static str,
         at: ByteOffset,

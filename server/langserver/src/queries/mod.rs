@@ -1,9 +1,13 @@
 //! The questions: how each is put to a server and what becomes of its answer. Positions are bytes here and columns
 //! there; nothing found, found elsewhere and not supported stay three different things.
 
+mod actions;
 mod change;
+mod format;
 mod hierarchy;
 mod places;
+mod rename;
+mod settled;
 mod symbols;
 mod texts;
 
@@ -12,11 +16,12 @@ pub(crate) use self::hierarchy::Way;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use workspace::{ByteOffset, ByteRange, Snapshot, Workspace};
 
 use crate::{
     answer::{Answer, QueryError},
-    client::Patience,
+    client::{Patience, RequestError},
     mirror::difference,
     server::{About, Asked, Source, Turn, carried},
     wire,
@@ -42,15 +47,47 @@ impl Question {
         method: &'static str,
         params: impl Fn(&About<'_>) -> Value,
     ) -> Result<(Asked, bool), QueryError> {
-        let complete = self.complete().await?;
-        let asked = self
-            .server
-            .ask_whole(&self.turn, method, &self.document, &self.answer, params)
-            .await?;
-        Ok((asked, complete && self.server.has_settled(&self.document)))
+        let ready = self.complete().await?;
+        let (Source::Server(server), Turn::Ordinary) = (&self.server, &self.turn) else {
+            // A lease is short, and others wait for its end; what the editor says is judged where it is asked.
+            let asked = self
+                .server
+                .ask_whole(&self.turn, method, &self.document, &self.answer, params)
+                .await?;
+            return Ok((asked, ready && self.server.has_settled(&self.document)));
+        };
+        let begun = Instant::now();
+        let mut last = self.ask_alone(method, &params).await?;
+        if server.has_settled() {
+            return Ok((last, ready));
+        }
+        // It gives no sign: what it says is believed when it says the same again after a while.
+        let mut took = begun.elapsed();
+        let mut pause = settled::FIRST_PAUSE;
+        loop {
+            let quiet = tokio::time::sleep(settled::quiet(pause, took));
+            match self.until_ready.wait(quiet).await {
+                Ok(()) => {}
+                Err(RequestError::Cancelled) => return Err(QueryError::Cancelled),
+                Err(_) => return Ok((last, false)),
+            }
+            let begun = Instant::now();
+            let next = self.ask_alone(method, &params).await?;
+            took = begun.elapsed();
+            if settled::same(
+                last.answer.get(),
+                next.answer.get(),
+                server.introduced_for(),
+            ) {
+                server.set_settled();
+                return Ok((next, true));
+            }
+            last = next;
+            pause *= 2;
+        }
     }
 
-    /// Asks about a place in the document.
+    /// Asks about a place in the document, which may concern the whole project.
     async fn ask_at(
         &self,
         method: &'static str,

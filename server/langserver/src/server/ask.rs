@@ -171,7 +171,7 @@ impl Server {
         }
     }
 
-    pub fn not_supported(&self, method: &str) -> QueryError {
+    fn not_supported(&self, method: &str) -> QueryError {
         QueryError::NotSupported {
             name: self.name.clone(),
             method: method.to_owned(),

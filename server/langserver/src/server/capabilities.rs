@@ -6,9 +6,9 @@ use lsp_types::{
     ClientCapabilities, CodeActionCapabilityResolveSupport, CodeActionClientCapabilities,
     CodeActionKindLiteralSupport, CodeActionLiteralSupport,
     DidChangeConfigurationClientCapabilities, DidChangeWatchedFilesClientCapabilities,
-    DynamicRegistrationClientCapabilities, GeneralClientCapabilities, GotoCapability,
-    HoverClientCapabilities, MarkupKind, PositionEncodingKind,
-    PublishDiagnosticsClientCapabilities, TextDocumentClientCapabilities,
+    DynamicRegistrationClientCapabilities, FailureHandlingKind, GeneralClientCapabilities,
+    GotoCapability, HoverClientCapabilities, MarkupKind, PositionEncodingKind,
+    PublishDiagnosticsClientCapabilities, ResourceOperationKind, TextDocumentClientCapabilities,
     TextDocumentSyncClientCapabilities, WindowClientCapabilities, WorkspaceClientCapabilities,
     WorkspaceEditClientCapabilities,
 };
@@ -79,9 +79,16 @@ fn ours() -> Value {
     ];
     let capabilities = ClientCapabilities {
         workspace: Some(WorkspaceClientCapabilities {
-            apply_edit: Some(false),
+            apply_edit: Some(true),
             workspace_edit: Some(WorkspaceEditClientCapabilities {
                 document_changes: Some(true),
+                resource_operations: Some(vec![
+                    ResourceOperationKind::Create,
+                    ResourceOperationKind::Rename,
+                    ResourceOperationKind::Delete,
+                ]),
+                failure_handling: Some(FailureHandlingKind::Transactional),
+                normalizes_line_endings: Some(false),
                 ..WorkspaceEditClientCapabilities::default()
             }),
             did_change_configuration: Some(DidChangeConfigurationClientCapabilities {
@@ -162,6 +169,7 @@ fn ours() -> Value {
         "symbolKind": kinds,
         "resolveSupport": {"properties": ["location.range"]},
     });
+    value["workspace"]["executeCommand"] = json!({"dynamicRegistration": true});
     let document = &mut value["textDocument"];
     document["documentSymbol"] = json!({
         "dynamicRegistration": true,
@@ -171,7 +179,17 @@ fn ours() -> Value {
     for method in ["typeDefinition", "implementation"] {
         document[method] = json!({"dynamicRegistration": true, "linkSupport": true});
     }
-    for method in ["callHierarchy", "typeHierarchy"] {
+    document["rename"] = json!({
+        "dynamicRegistration": true,
+        "prepareSupport": true,
+        "prepareSupportDefaultBehavior": 1,
+    });
+    for method in [
+        "callHierarchy",
+        "typeHierarchy",
+        "formatting",
+        "rangeFormatting",
+    ] {
         document[method] = json!({"dynamicRegistration": true});
     }
     value

@@ -155,6 +155,7 @@ impl Server {
             usage: Usage::new(place.bell()),
             born: Instant::now(),
             silence,
+            commands: tokio::sync::Mutex::default(),
         });
         let its_name = name.to_owned();
         let listening = tokio::spawn(async move { stderr.fill(&its_name, errors).await });

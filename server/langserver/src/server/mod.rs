@@ -3,6 +3,7 @@
 
 mod ask;
 mod capabilities;
+mod command;
 mod convert;
 mod diagnostics;
 mod editor;
@@ -100,6 +101,8 @@ pub(crate) struct Server {
     born: Instant,
     /// A server that has said nothing of its progress for this long is not waited for.
     silence: Duration,
+    /// Held while a command runs.
+    commands: tokio::sync::Mutex<()>,
 }
 
 /// What is known once the server has introduced itself.
@@ -109,7 +112,6 @@ struct Introduced {
     mirror: Mirror,
 }
 
-#[allow(dead_code)] // has_settled and its kin: the questions ask by them
 impl Server {
     pub fn name(&self) -> &str {
         &self.name
@@ -194,9 +196,21 @@ impl Server {
         !self.is_settled_by_answers() || self.settled.load(Ordering::Acquire)
     }
 
-    /// It has answered the same twice: from here on it is believed.
+    /// How long it has been there to be asked.
+    pub fn introduced_for(&self) -> Duration {
+        self.introduced
+            .get()
+            .map_or(Duration::ZERO, |introduced| introduced.since.elapsed())
+    }
+
+    /// It has answered the same twice, or said that it knows: from here on it is believed.
     pub fn set_settled(&self) {
         self.settled.store(true, Ordering::Release);
+    }
+
+    /// Whether renames and calls are to be asked for at a definition: elsewhere it would take an alias for what is meant.
+    pub fn acts_at_definition(&self) -> bool {
+        self.traits.rename_at_definition
     }
 
     /// Waits until its answers are whole: `Ok(false)` if they are not yet when the time is up, or when it has said nothing

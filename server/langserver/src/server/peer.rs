@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     Server, capabilities,
+    command::Wanted,
     registrations::{Registrations, list},
 };
 use crate::client::{Peer, RpcError, codes};
@@ -32,8 +33,8 @@ pub(super) struct Desk {
     pub has_said_ready: bool,
     /// When it last told of its progress, or was first waited for.
     pub heard: Option<Instant>,
-    /// The last edit that it wanted made and that was refused.
-    pub refused_edit: Option<Value>,
+    /// The edits that it wants made, while a command of its own runs that was asked for.
+    pub wanted: Option<Wanted>,
 }
 
 impl Peer for Server {
@@ -66,8 +67,11 @@ impl Peer for Server {
             }
             "workspace/workspaceFolders" => capabilities::workspace_folders(&self.root),
             "workspace/applyEdit" => {
-                self.desk().refused_edit = Some(params["edit"].clone());
-                json!({"applied": false, "failureReason": "edits are asked for, not taken"})
+                if self.takes(&params["edit"]) {
+                    json!({"applied": true})
+                } else {
+                    json!({"applied": false, "failureReason": "edits are asked for, not taken"})
+                }
             }
             "workspace/diagnostic/refresh" => {
                 self.refresh();
@@ -119,6 +123,7 @@ impl Peer for Server {
                 let signs = &self.traits.ready_messages;
                 if signs.iter().any(|sign| message.contains(sign)) {
                     self.desk().has_said_ready = true;
+                    self.set_settled();
                     self.settle();
                 }
             }

@@ -89,6 +89,14 @@ impl Source {
         }
     }
 
+    /// Whether renames and calls are to be asked for at a definition.
+    pub fn acts_at_definition(&self) -> bool {
+        match self {
+            Self::Server(server) => server.acts_at_definition(),
+            Self::Editor(_) => false,
+        }
+    }
+
     /// Asks what the document alone answers. The editor's servers are under no lease.
     pub async fn ask_in(
         &self,

@@ -11,7 +11,7 @@ use serde_json::{Value, json, value::RawValue};
 use workspace::{DocumentUri, Encoding, Position};
 
 pub(crate) use self::{
-    edit::{DocumentEdit, Step, read_workspace_edit},
+    edit::{DocumentEdit, Step, read_edits, read_workspace_edit},
     hierarchy::{Node, read_calls, read_nodes},
     places::{Place, read_hover, read_locations},
     symbols::{Found, Outline, read_found, read_symbols},

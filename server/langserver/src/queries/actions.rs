@@ -1,0 +1,227 @@
+//! Code actions, and the edits that they stand for: their own, those made at resolving, or a command's.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use workspace::{ByteRange, DocumentUri, Snapshot, Workspace};
+
+use super::{Question, about_range, change::changes};
+use crate::{
+    answer::{Answer, CodeAction, Diagnostic, FileChange, QueryError},
+    client::Patience,
+    mirror::Texts,
+    server::{Source, Turn},
+    wire::{self, Read},
+};
+
+impl Question {
+    pub async fn code_actions(
+        &self,
+        range: ByteRange,
+        diagnostics: &[Diagnostic],
+    ) -> Result<Answer<Vec<CodeAction>>, QueryError> {
+        const METHOD: &str = "textDocument/codeAction";
+        let complete = self.complete().await?;
+        let asked = self
+            .ask_alone(METHOD, |about| {
+                let place = |range| about_range(about, &self.document, range);
+                let diagnostics: Vec<Value> = diagnostics
+                    .iter()
+                    .map(|one| diagnostic_for(one, self.server.name(), place(one.range)))
+                    .collect();
+                json!({
+                    "textDocument": {"uri": about.snapshot.uri.as_str()},
+                    "range": place(range),
+                    "context": {"diagnostics": diagnostics, "triggerKind": 1},
+                })
+            })
+            .await?;
+        let read = wire::each(&asked.answer, |item| {
+            serde_json::from_str::<Value>(item.get()).ok()
+        });
+        let Read { found, broken } = self.fit(METHOD, read)?;
+        let stale = self.server.stale_fixes(&self.document);
+        let is_stale = |raw: &Value| {
+            raw["title"]
+                .as_str()
+                .is_some_and(|title| stale.contains(title))
+        };
+        let mut left_out = broken;
+        let actions = found
+            .into_iter()
+            .filter(|raw| !is_stale(raw))
+            .filter_map(|raw| {
+                let action = self.action(raw, &asked.texts);
+                left_out += usize::from(action.is_none());
+                action
+            })
+            .collect();
+        Ok(self.answered(actions, complete, left_out))
+    }
+
+    fn action(&self, raw: Value, texts: &Arc<Texts>) -> Option<CodeAction> {
+        Some(CodeAction {
+            title: raw["title"].as_str()?.to_owned(),
+            kind: raw["kind"].as_str().map(str::to_owned),
+            preferred: raw["isPreferred"] == true,
+            disabled: raw["disabled"]["reason"].as_str().map(str::to_owned),
+            server: self.server.name().to_owned(),
+            uri: self.document.uri.clone(),
+            from: self.server.downgrade(),
+            texts: texts.clone(),
+            raw,
+        })
+    }
+}
+
+impl CodeAction {
+    /// The edits that it stands for: those that came with it, else those that the server makes of it now, else those that
+    /// its command asks for.
+    pub(crate) async fn edits(
+        &self,
+        workspace: &Arc<Workspace>,
+        patience: &Patience,
+    ) -> Result<Vec<FileChange>, QueryError> {
+        let server = self
+            .from
+            .upgrade()
+            .filter(Source::is_alive)
+            .ok_or_else(|| self.failed("the action is from a server that has ended since"))?;
+        if let Some(reason) = &self.disabled {
+            return Err(self.failed(format!("the action can't be applied: {reason}")));
+        }
+        let mut texts = self.texts.clone();
+        let mut whole = self.raw.clone();
+        let has_edit = |action: &Value| action.get("edit").is_some_and(|edit| !edit.is_null());
+        // A bare command is no action that could be resolved.
+        if !has_edit(&whole)
+            && !whole["command"].is_string()
+            && server.supports("codeAction/resolve", None)
+        {
+            let asked = server
+                .ask_in(
+                    &Turn::Ordinary,
+                    "codeAction/resolve",
+                    &self.document()?,
+                    patience,
+                    |_| self.raw.clone(),
+                )
+                .await?;
+            texts = asked.texts;
+            whole = wire::read_tree(&asked.answer)
+                .map_err(|wire::Unfit| self.failed("it resolved the action to none"))?;
+        }
+        if has_edit(&whole) {
+            return changes(whole["edit"].take(), workspace, texts, server.encoding())
+                .await?
+                .map_err(|error| self.failed(error));
+        }
+        let offered = match &whole["command"] {
+            Value::Null => &self.raw["command"],
+            command => command,
+        };
+        let command = match offered {
+            Value::String(name) => json!({"command": name, "arguments": whole["arguments"]}),
+            Value::Object(command) => {
+                json!({"command": command.get("command"), "arguments": command.get("arguments")})
+            }
+            _ => return Err(self.failed("the action has neither an edit nor a command")),
+        };
+        self.run(&server, command, workspace, patience).await
+    }
+
+    /// Has the server run the action's command, and takes what edits it wants made meanwhile.
+    async fn run(
+        &self,
+        server: &Source,
+        mut command: Value,
+        workspace: &Arc<Workspace>,
+        patience: &Patience,
+    ) -> Result<Vec<FileChange>, QueryError> {
+        let name = command["command"].as_str().unwrap_or_default().to_owned();
+        if command["arguments"].is_null() {
+            command["arguments"] = json!([]);
+        }
+        let Source::Server(server) = server else {
+            return Err(self.not_run(&name));
+        };
+        if !server.knows_command(&name) {
+            return Err(self.not_run(&name));
+        }
+        let document = self.document()?;
+        let mut all: Vec<FileChange> = Vec::new();
+        let wanted = server.run(&document, command, patience).await?;
+        if wanted.is_empty() {
+            return Err(self.failed(format!(
+                "the action is only a command: {name} ran, and wanted nothing edited"
+            )));
+        }
+        for (edit, texts) in wanted {
+            let more = changes(edit, workspace, texts, server.encoding())
+                .await?
+                .map_err(|error| self.failed(error))?;
+            // The server was told of no change in between: of which text a second edit is, nobody can know.
+            let twice = more
+                .iter()
+                .flat_map(touched)
+                .find(|uri| all.iter().flat_map(touched).any(|earlier| earlier == *uri));
+            if let Some(uri) = twice {
+                return Err(self.failed(format!(
+                    "the action's command {name} edits {uri} twice, one edit after the other"
+                )));
+            }
+            all.extend(more);
+        }
+        Ok(all)
+    }
+
+    fn not_run(&self, command: &str) -> QueryError {
+        QueryError::NotSupported {
+            name: self.server.clone(),
+            method: format!(
+                "the action's command {command}, which is an editor's (workspace/executeCommand)"
+            ),
+        }
+    }
+
+    fn document(&self) -> Result<Snapshot, QueryError> {
+        let document = self.texts.get(&self.uri);
+        document
+            .map(|(snapshot, _)| snapshot.clone())
+            .ok_or_else(|| self.failed("the action is of a document that is gone"))
+    }
+
+    fn failed(&self, message: impl Into<String>) -> QueryError {
+        QueryError::Failed {
+            name: self.server.clone(),
+            message: message.into(),
+        }
+    }
+}
+
+/// The files that a change is about.
+fn touched(change: &FileChange) -> Vec<&DocumentUri> {
+    match change {
+        FileChange::Edit(file) => vec![&file.uri],
+        FileChange::Create { uri, .. } | FileChange::Delete { uri, .. } => vec![uri],
+        FileChange::Rename { from, to, .. } => vec![from, to],
+    }
+}
+
+/// A diagnostic as a server is told of it: its own as it came, but where it is now.
+fn diagnostic_for(diagnostic: &Diagnostic, server: &str, range: wire::Range) -> Value {
+    let mut value = if diagnostic.server.as_deref() == Some(server) && diagnostic.raw.is_object() {
+        diagnostic.raw.clone()
+    } else {
+        let mut value =
+            json!({"severity": diagnostic.severity as u8 + 1, "message": diagnostic.message});
+        for (key, text) in [("code", &diagnostic.code), ("source", &diagnostic.source)] {
+            if let Some(text) = text {
+                value[key] = json!(text);
+            }
+        }
+        value
+    };
+    value["range"] = json!(range);
+    value
+}

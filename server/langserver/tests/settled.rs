@@ -1,0 +1,102 @@
+//! Servers that give no signal of being ready, by a scripted one: believed when they repeat themselves, or when they have
+//! said what comes before.
+
+mod stand;
+
+use std::time::Duration;
+
+use langserver::{Limits, Servers};
+use serde_json::{Value, json};
+use stand::{Stand, at, never, servers};
+use workspace::ByteOffset;
+
+fn stand(name: &str, on: Value, ready: Duration) -> Stand {
+    let limits = Limits {
+        ready,
+        ..Limits::default()
+    };
+    let able = json!({"referencesProvider": true, "textDocumentSync": 2});
+    Stand::with(
+        &[("a.rs", "fn a() {}\n")],
+        |folder| -> Servers {
+            let script =
+                json!({"capabilities": able, "on": on, "log": folder.join("log")}).to_string();
+            let uri = workspace::DocumentUri::from_path(
+                &folder.canonicalize().expect("a path").join("a.rs"),
+            )
+            .expect("a uri");
+            stand::write(&folder.join("script"), &script.replace("URI", uri.as_str()));
+            servers(
+                json!({name: {"command": [stand::STAGE, "serve", folder.join("script")], "languages": ["rust"], "ready": "settled"}}),
+            )
+        },
+        limits,
+    )
+}
+
+/// So many places.
+fn places(count: u32) -> Value {
+    let place = |column| json!({"uri": "URI", "range": at(0, column, column + 1)});
+    json!([{"answer": (0..count).map(place).collect::<Value>()}])
+}
+
+async fn ask(stand: &Stand) -> (usize, bool) {
+    let found = stand
+        .pool
+        .references(&stand.uri("a.rs"), ByteOffset(0), true, &never())
+        .await
+        .expect("answered");
+    (found.value.len(), found.complete)
+}
+
+fn asked(stand: &Stand) -> usize {
+    let methods = stand.methods();
+    let is_it = |method: &&String| *method == "textDocument/references";
+    methods.iter().filter(is_it).count()
+}
+
+#[tokio::test]
+async fn the_same_twice_is_believed_and_then_always() {
+    let on =
+        json!({"textDocument/references": [places(1), places(2), places(3), places(3), places(4)]});
+    let stand = stand("scripted", on, Duration::from_secs(30));
+    assert_eq!(ask(&stand).await, (3, true));
+    assert_eq!(asked(&stand), 4);
+    assert_eq!(ask(&stand).await, (4, true), "asked once from then on");
+    assert_eq!(asked(&stand), 5);
+}
+
+#[tokio::test]
+async fn nothing_twice_from_a_young_server_is_not_believed() {
+    let on = json!({"textDocument/references": [places(0), places(0), places(2)]});
+    let stand = stand("scripted", on, Duration::from_secs(30));
+    assert_eq!(ask(&stand).await, (2, true));
+}
+
+#[tokio::test]
+async fn what_does_not_settle_in_time_is_incomplete() {
+    let on = json!({"textDocument/references": [places(1), places(2), places(3), places(4), places(5), places(6)]});
+    let stand = stand("scripted", on, Duration::from_millis(700));
+    let (_, complete) = ask(&stand).await;
+    assert!(!complete);
+}
+
+/// The catalogue knows what pyright says when it has found all files: the same answer ten times before does not count.
+#[tokio::test]
+async fn a_sign_is_waited_for() {
+    let sign =
+        json!({"notify": ["window/logMessage", {"type": 3, "message": "Found 885 source files"}]});
+    let busy = json!({"run": ["sleep", "1"]});
+    let on = json!({"textDocument/didOpen": [[busy, sign]], "textDocument/references": [places(3), places(4)]});
+    let stand = stand("pyright", on, Duration::from_secs(30));
+    assert_eq!(ask(&stand).await, (3, true));
+    assert_eq!(asked(&stand), 1, "nobody kept it from its work");
+    assert_eq!(ask(&stand).await, (4, true));
+}
+
+#[tokio::test]
+async fn without_its_sign_a_server_is_incomplete() {
+    let on = json!({"textDocument/references": [places(3)]});
+    let stand = stand("pyright", on, Duration::from_millis(700));
+    assert_eq!(ask(&stand).await, (3, false));
+}
