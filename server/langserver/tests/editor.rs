@@ -339,3 +339,72 @@ async fn code_actions_of_the_editor() {
     assert!(format!("{changes:?}").contains("\"b\""), "{changes:?}");
     assert_eq!(stand.starts(), 0);
 }
+
+/// After an edit the model is told what the editor's servers say since, of that document and of others that are open.
+#[tokio::test]
+async fn consequences_by_the_editor() {
+    let table = Table::of(vec![
+        ("diagnostics", vec![Ok(Value::Null)]),
+        ("textDocument/documentSymbol", vec![Ok(json!([]))]),
+    ]);
+    let stand = stand(&table);
+    let says = |of_a: Value, of_b: Value| {
+        let (a, b) = (stand.uri("a.rs"), stand.uri("b.rs"));
+        let all = json!([
+            {"uri": a.as_str(), "diagnostics": of_a}, {"uri": b.as_str(), "diagnostics": of_b}
+        ]);
+        table.answers.lock().expect("a lock")[0].1 = [Ok(all)].into();
+    };
+    let known = json!({"range": at(0, 0, 2), "message": "known"});
+    let minute = Duration::from_secs(60);
+    says(json!([known]), json!([]));
+    stand.open("a.rs", "fn a() {}\n");
+    stand.open("b.rs", "fn b() { a() }\n");
+    let said = |consequences: &langserver::Consequences| {
+        let added = consequences.added.iter();
+        let added: Vec<_> = added
+            .map(|(text, one)| {
+                let name = text
+                    .uri
+                    .path()
+                    .and_then(std::path::Path::file_name)
+                    .expect("a name");
+                format!("{}: {}", name.display(), one.message)
+            })
+            .collect();
+        (
+            added.join(", "),
+            consequences.cured,
+            consequences.pending.len(),
+        )
+    };
+    // Nobody has asked yet what was said before: nobody can tell what is new.
+    let before = stand.buffers.get(&stand.uri("a.rs")).expect("open");
+    stand.replace("a.rs", "a()", "b()");
+    let consequences = stand.pool.consequences(&[before], minute, &never()).await;
+    assert_eq!(said(&consequences), (String::new(), 0, 1));
+    // Both are asked about in the background when they have come to rest.
+    let before = stand.buffers.get(&stand.uri("a.rs")).expect("open");
+    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+    let asked = |uri: &DocumentUri| {
+        let asked = table.asked.lock().expect("a lock");
+        asked
+            .iter()
+            .any(|(_, params)| params["uri"] == uri.as_str())
+    };
+    while !asked(&stand.uri("b.rs")) {
+        assert!(std::time::Instant::now() < deadline, "{:?}", table.asked());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    stand.replace("a.rs", "b()", "c()");
+    let new = |text: &str| json!({"range": at(0, 3, 4), "message": text});
+    says(json!([known, new("one")]), json!([new("two")]));
+    let consequences = stand.pool.consequences(&[before], minute, &never()).await;
+    assert_eq!(said(&consequences), ("a.rs: one, b.rs: two".into(), 0, 0));
+    let before = stand.buffers.get(&stand.uri("a.rs")).expect("open");
+    stand.replace("a.rs", "c()", "d()");
+    says(json!([new("one")]), json!([]));
+    let consequences = stand.pool.consequences(&[before], minute, &never()).await;
+    assert_eq!(said(&consequences), (String::new(), 2, 0));
+    assert_eq!(stand.starts(), 0);
+}

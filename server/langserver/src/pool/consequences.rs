@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use workspace::{ByteRange, DocumentUri, Snapshot};
 
+pub(super) use self::compare::compared;
 use self::dependents::Found;
 use super::{Pool, slot::Slot};
 use crate::{
@@ -38,7 +39,9 @@ impl Pool {
         let patience = Patience::of(deadline, cancel);
         let mut all = Consequences::default();
         let mut groups: Vec<(Arc<Slot>, Vec<Edited>)> = Vec::new();
-        for before in before {
+        let (of_editor, rest) = self.consequences_in_editor(before, &patience).await;
+        all.add(of_editor);
+        for before in rest {
             let edited = Edited {
                 now: self.read(&before.uri).await.ok(),
                 before: before.clone(),
@@ -57,10 +60,7 @@ impl Pool {
             .into_iter()
             .map(|(slot, edited)| self.consequences_at(slot, edited, &patience));
         for one in join_all(groups).await {
-            all.added.extend(one.added);
-            all.cured += one.cured;
-            all.pending.extend(one.pending);
-            all.unavailable.extend(one.unavailable);
+            all.add(one);
         }
         // Within a document they are in order; the edited documents stand first.
         all.added.sort_by_key(|(_, diagnostic)| diagnostic.severity);
@@ -101,6 +101,15 @@ impl Pool {
         }
         step.look(&server).await;
         step.result(server.name())
+    }
+}
+
+impl Consequences {
+    pub(super) fn add(&mut self, other: Self) {
+        self.added.extend(other.added);
+        self.cured += other.cured;
+        self.pending.extend(other.pending);
+        self.unavailable.extend(other.unavailable);
     }
 }
 
@@ -352,7 +361,7 @@ impl Step<'_> {
             match (before, now) {
                 (Some(Heard::Said(before, old)), Some(Heard::Said(now, new))) => {
                     let (added, cured) =
-                        compare::compared((&before.text, counted(old)), (&now.text, counted(new)));
+                        compared((&before.text, counted(old)), (&now.text, counted(new)));
                     all.cured += cured;
                     all.added
                         .extend(added.into_iter().map(|one| (now.clone(), one)));
@@ -373,7 +382,7 @@ impl Step<'_> {
 }
 
 /// Hints are notes on other problems, or greyed-out code.
-fn counted(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+pub(super) fn counted(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.retain(|one| one.severity < crate::answer::Severity::Hint);
     found.sort_by_key(|one| (one.range, one.severity));
     found

@@ -11,6 +11,15 @@ use crate::mirror::{Mirror, language};
 pub(super) struct Ears(pub Weak<Pool>);
 
 impl Ears {
+    /// The editor's own servers look at it as well.
+    fn touched(&self, snapshot: &Snapshot) {
+        if let Some(pool) = self.0.upgrade()
+            && let Some(editor) = pool.editor.get()
+        {
+            editor.touched(snapshot);
+        }
+    }
+
     fn each(&self, snapshot: &Snapshot, tell: impl Fn(&Mirror)) {
         let Some(pool) = self.0.upgrade() else { return };
         let language = language(snapshot);
@@ -26,6 +35,7 @@ impl Ears {
 impl Listener for Ears {
     fn opened(&self, snapshot: &Snapshot) {
         self.each(snapshot, |mirror| mirror.opened(snapshot));
+        self.touched(snapshot);
         if let Some(pool) = self.0.upgrade()
             && pool.editor.get().is_none()
             && pool.choice.starts_on_open(language(snapshot))
@@ -37,10 +47,12 @@ impl Listener for Ears {
 
     fn changed(&self, before: &Snapshot, after: &Snapshot, replacements: &[Replacement]) {
         self.each(after, |mirror| mirror.changed(before, after, replacements));
+        self.touched(after);
     }
 
     fn saved(&self, snapshot: &Snapshot) {
         self.each(snapshot, |mirror| mirror.saved(snapshot));
+        self.touched(snapshot);
         // To servers of other languages it is a file that changed.
         if let Some(pool) = self.0.upgrade() {
             pool.disk_changed(std::slice::from_ref(&snapshot.uri));

@@ -38,7 +38,7 @@ pub(crate) use self::{
     ask::{About, Asked},
     convert::carried,
     diagnostics::Freshness,
-    editor::{Editor, NAME as NAME_OF_EDITOR},
+    editor::{Editor, NAME as NAME_OF_EDITOR, keep_asked as keep_editor_asked},
     files::{DiskChange, FileOperation},
     launch::{Launch, NotFound, find_program},
     lease::{Heard, Leased, Turn},

@@ -6,7 +6,7 @@ use crate::{answer::Diagnostic, mirror::difference, server::carried};
 
 /// What is in the second list and not in the first, and how many of the first are not in the second. The same in the same
 /// place, carried through the difference, is no news; of the rest, each goes with one that says the same elsewhere.
-pub(super) fn compared(
+pub(in crate::pool) fn compared(
     (old_text, old): (&Text, Vec<Diagnostic>),
     (new_text, new): (&Text, Vec<Diagnostic>),
 ) -> (Vec<Diagnostic>, usize) {

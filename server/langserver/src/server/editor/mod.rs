@@ -1,29 +1,26 @@
 //! The language servers that run in the editor, asked through it in place of servers of our own. They have the editor's
 //! own texts, and nobody knows which of them answers: what one does not answer, a server of ours is asked, from then on.
 
+mod said;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use async_trait::async_trait;
 use serde_json::{Value, json, value::to_raw_value};
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 use workspace::{Buffers, DocumentUri, Encoding, Snapshot};
 
-use super::{
-    About, Asked, Freshness,
-    store::{Kept, Store, Wanted},
-};
+use self::said::Said;
+pub(crate) use self::said::keep_asked;
+use super::{About, Asked};
 use crate::{
-    answer::{Diagnostic, QueryError},
+    answer::QueryError,
     client::{Patience, RequestError},
     mirror::{Texts, language},
-    wire,
 };
 
 /// How they are called in answers.
@@ -55,9 +52,9 @@ pub(crate) struct Editor {
     port: Arc<dyn EditorServers>,
     buffers: Arc<Buffers>,
     known: Mutex<Known>,
-    store: Store,
-    /// Whether its diagnostics are being asked for in the background.
-    asking: AtomicBool,
+    said: Mutex<Said>,
+    /// Rung when there is something to ask for in the background, or nobody is there any more.
+    bell: Arc<Notify>,
 }
 
 /// What it has shown of itself.
@@ -77,8 +74,8 @@ impl Editor {
             port,
             buffers,
             known: Mutex::default(),
-            store: Store::default(),
-            asking: AtomicBool::new(false),
+            said: Mutex::default(),
+            bell: Arc::default(),
         }
     }
 
@@ -225,78 +222,6 @@ impl Editor {
         texts
     }
 
-    /// Waits until what it says of a document is of its newest text, as far as anyone can know: the same twice, with no
-    /// change of the text in between. `Unavailable`: a server of ours is to be asked.
-    pub async fn freshen(&self, document: &Snapshot, patience: &Patience) -> Freshness {
-        let mut last: Option<(Vec<Value>, Snapshot)> = None;
-        loop {
-            let before = self.newest(document);
-            let items = match patience.wait(self.fetch(&before, patience)).await {
-                Err(_) => return Freshness::Pending,
-                Ok(Err(error)) => {
-                    self.refuse("", language(document));
-                    return Freshness::Unavailable(error);
-                }
-                Ok(Ok(items)) => items,
-            };
-            let now = self.newest(document);
-            let is_same = last.is_some_and(|(said, of)| said == items && of.text == now.text);
-            if is_same && before.text == now.text {
-                return Freshness::Fresh;
-            }
-            last = Some((items, now));
-            if patience.wait(tokio::time::sleep(APART)).await.is_err() {
-                return Freshness::Pending;
-            }
-        }
-    }
-
-    /// What it last said, in the coordinates of `newest`.
-    pub fn diagnostics(&self, newest: &Snapshot) -> Vec<Diagnostic> {
-        self.store
-            .diagnostics(newest, Wanted::Known, self.encoding(), NAME)
-    }
-
-    /// Asks for what it says now, for whoever wants it at once the next time.
-    pub async fn refresh(&self, document: &Snapshot, patience: &Patience) {
-        if !self.asking.swap(true, Ordering::AcqRel) {
-            let fetched = patience.wait(self.fetch(document, patience)).await;
-            if let Ok(Err(error)) = fetched {
-                tracing::debug!(uri = %document.uri, error, "no diagnostics of the editor");
-            }
-            self.asking.store(false, Ordering::Release);
-        }
-    }
-
-    async fn fetch(&self, document: &Snapshot, patience: &Patience) -> Result<Vec<Value>, String> {
-        let mut said = self.port.diagnostics(Some(&document.uri)).await?;
-        let Some(said) = said.as_array_mut() else {
-            return Err("its diagnostics are no list".into());
-        };
-        let mut items = Vec::new();
-        for one in said {
-            if wire::read_uri(&one["uri"]).as_ref() == Some(&document.uri)
-                && let Value::Array(more) = one["diagnostics"].take()
-            {
-                items.extend(more);
-            }
-        }
-        // Silence is that of a clean document only if there is somebody who would speak.
-        if items.is_empty() && !self.has_server(document, patience).await {
-            return Err(format!("it has no server for {}", language(document)));
-        }
-        self.store.pull(
-            document.uri.clone(),
-            Kept {
-                items: items.clone(),
-                of: Some(document.clone()),
-                named: false,
-                at: Instant::now(),
-            },
-        );
-        Ok(items)
-    }
-
     /// Whether it has a server for a document's language, found out by a question that every server answers.
     async fn has_server(&self, document: &Snapshot, patience: &Patience) -> bool {
         if self.known().languages.contains(language(document)) {
@@ -310,12 +235,6 @@ impl Editor {
                 .is_ok()
     }
 
-    fn newest(&self, document: &Snapshot) -> Snapshot {
-        self.buffers
-            .get(&document.uri)
-            .unwrap_or_else(|| document.clone())
-    }
-
     fn refuse(&self, method: &str, language: &str) {
         let key = (method.to_owned(), language.to_owned());
         self.known().refused.insert(key);
@@ -323,6 +242,12 @@ impl Editor {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        self.bell.notify_one();
     }
 }
 
