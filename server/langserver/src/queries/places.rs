@@ -45,10 +45,7 @@ impl Question {
 
     pub async fn hover(&self, at: ByteOffset) -> Result<Answer<Option<String>>, QueryError> {
         const METHOD: &str = "textDocument/hover";
-        let complete = self.complete().await?;
-        let asked = self
-            .ask_alone(METHOD, |about| about_position(about, &self.document, at))
-            .await?;
+        let (asked, complete) = self.ask_at(METHOD, at).await?;
         let hover = self.fit(METHOD, wire::read_tree(&asked.answer))?;
         Ok(self.answered(wire::read_hover(&hover), complete, 0))
     }
