@@ -1,0 +1,252 @@
+//! What the `lsp` tool changes, by a scripted server: all files or none, and none that the model may not change.
+
+mod stand;
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+use stand::{Stand, at};
+
+fn able() -> Value {
+    json!({
+        "textDocumentSync": 2, "renameProvider": true, "documentFormattingProvider": true,
+        "codeActionProvider": {"resolveProvider": false}
+    })
+}
+
+fn always(answer: &Value) -> Value {
+    json!([[{ "answer": answer }]])
+}
+
+/// `old` is defined in `a.rs` and used in `b.rs`.
+fn renaming(steps: impl FnOnce(&dyn Fn(&str) -> String) -> Value) -> Stand {
+    let files = [
+        ("a.rs", "fn old() {}\n"),
+        ("b.rs", "use a::old;\nfn b() { old(); }\n"),
+        (".copydeskignore", "secret.rs\n"),
+        ("taken.rs", "mine\n"),
+    ];
+    let stand = Stand::scripted(&files, |uri| {
+        let mut all = vec![
+            json!({"textDocument": {"uri": uri("a.rs"), "version": null}, "edits": [{"range": at(1, 3, 6), "newText": "new"}]}),
+            json!({"textDocument": {"uri": uri("b.rs"), "version": null}, "edits": [
+                {"range": at(0, 7, 10), "newText": "new"}, {"range": at(1, 9, 12), "newText": "new"}
+            ]}),
+        ];
+        all.extend(steps(uri).as_array().expect("steps").clone());
+        json!({"capabilities": able(), "on": {"textDocument/rename": always(&json!({"documentChanges": all}))}})
+    });
+    stand.open("a.rs", "// typed\nfn old() {}\n");
+    stand
+}
+
+async fn rename(stand: &Stand, expected: Expect) {
+    let place = json!({"line": 2, "character": 4, "newName": "new"});
+    expected.assert_eq(&stand.ask("rename", "a.rs", place).await);
+}
+
+#[tokio::test]
+async fn a_rename_goes_into_buffers_and_files_alike() {
+    let stand = renaming(
+        |uri| json!([{"kind": "rename", "oldUri": uri("b.rs"), "newUri": uri("n/new.rs")}]),
+    );
+    rename(
+        &stand,
+        expect![[r#"
+        Renamed `old` (a.rs:2:4) to `new`: 3 changes in 2 files
+        a.rs, in the editor's buffer, not saved
+         2 fn new() {}
+        b.rs
+         1 use a::new;
+         2 fn b() { new(); }
+        b.rs is now n/new.rs"#]],
+    )
+    .await;
+    assert_eq!(stand.buffer("a.rs"), "// typed\nfn new() {}\n");
+    assert_eq!(stand.disk("a.rs"), "fn old() {}\n");
+    assert_eq!(stand.disk("n/new.rs"), "use a::new;\nfn b() { new(); }\n");
+    assert_eq!(stand.disk("b.rs"), "(none)");
+}
+
+/// Each of these stops all of it.
+#[tokio::test]
+async fn what_the_model_may_not_change_stops_all_of_it() {
+    let outside = tempfile::tempdir().expect("a folder");
+    let beside = format!("file://{}/x.rs", outside.path().display());
+    for (step, reason) in [
+        (
+            json!({"kind": "create", "uri": beside}),
+            "is outside the workspace",
+        ),
+        (
+            json!({"kind": "create", "uri": ".git/hooks/x"}),
+            "lies in a .git or .copydesk folder",
+        ),
+        (
+            json!({"kind": "create", "uri": ".copydesk/x"}),
+            "lies in a .git or .copydesk folder",
+        ),
+        (
+            json!({"kind": "create", "uri": "secret.rs"}),
+            "a .copydeskignore hides",
+        ),
+        (
+            json!({"kind": "rename", "oldUri": "b.rs", "newUri": "secret.rs"}),
+            "a .copydeskignore hides",
+        ),
+        (
+            json!({"kind": "create", "uri": "taken.rs"}),
+            "taken.rs is there already",
+        ),
+        (
+            json!({"kind": "delete", "uri": "gone.rs"}),
+            "gone.rs does not exist",
+        ),
+        (
+            json!({"kind": "delete", "uri": ".copydeskignore"}),
+            "only a person changes it",
+        ),
+    ] {
+        let stand = renaming(|uri| {
+            let mut step = step.clone();
+            for key in ["uri", "oldUri", "newUri"] {
+                if let Some(name) = step[key].as_str().filter(|name| !name.contains("://")) {
+                    step[key] = json!(uri(name));
+                }
+            }
+            json!([step])
+        });
+        let place = json!({"line": 2, "character": 4, "newName": "new"});
+        let text = stand.ask("rename", "a.rs", place).await;
+        assert!(
+            text.starts_with("! renaming `old` (a.rs:2:4) to `new`: "),
+            "{text}"
+        );
+        assert!(text.contains(reason), "{text}");
+        assert!(text.ends_with("; nothing was changed"), "{text}");
+        assert_eq!(stand.buffer("a.rs"), "// typed\nfn old() {}\n", "{text}");
+        assert_eq!(
+            stand.disk("b.rs"),
+            "use a::old;\nfn b() { old(); }\n",
+            "{text}"
+        );
+        assert_eq!(stand.disk("taken.rs"), "mine\n");
+        assert_eq!(
+            std::fs::read_dir(outside.path()).expect("a folder").count(),
+            0
+        );
+    }
+}
+
+#[tokio::test]
+async fn many_changes_are_counted() {
+    let text = "x\n".repeat(40);
+    let stand = Stand::scripted(&[("a.rs", &text), ("b.rs", &text)], |uri| {
+        let edits: Vec<Value> = (0..30)
+            .map(|line| json!({"range": at(line, 0, 1), "newText": "y"}))
+            .collect();
+        let changes = json!({uri("a.rs"): edits, uri("b.rs"): edits[..1]});
+        json!({"capabilities": able(), "on": {"textDocument/rename": always(&json!({"changes": changes}))}})
+    });
+    let place = json!({"line": 1, "newName": "y"});
+    expect![[r#"
+        Renamed `x` (a.rs:1:1) to `y`: 31 changes in 2 files
+        a.rs: 30
+        b.rs: 1"#]]
+    .assert_eq(&stand.ask("rename", "a.rs", place).await);
+    let place = json!({"line": 1});
+    expect!["! rename needs `newName`"].assert_eq(&stand.ask("rename", "a.rs", place).await);
+}
+
+#[tokio::test]
+async fn an_action_is_named_by_its_title_or_its_beginning() {
+    let stand = Stand::scripted(&[("a.rs", "mod m { }\n")], |uri| {
+        let edit = json!({"documentChanges": [
+            {"kind": "create", "uri": uri("m.rs")},
+            {"textDocument": {"uri": uri("m.rs"), "version": null}, "edits": [{"range": at(0, 0, 0), "newText": "//! m\n"}]},
+            {"textDocument": {"uri": uri("a.rs"), "version": null}, "edits": [{"range": at(0, 5, 9), "newText": ";"}]},
+        ]});
+        let actions = json!([
+            {"title": "Move the module to a file", "kind": "refactor.extract", "edit": edit},
+            {"title": "Make it public", "kind": "", "edit": {"changes": {}}},
+            {"title": "Make it private", "kind": "refactor", "edit": {"changes": {}}},
+        ]);
+        json!({"capabilities": able(), "on": {"textDocument/codeAction": always(&actions)}})
+    });
+    let check = async |operation: &str, more: Value, expected: Expect| {
+        expected.assert_eq(&stand.ask(operation, "a.rs", more).await);
+    };
+    check(
+        "codeActions",
+        json!({"line": 1}),
+        expect![[r#"
+        Code actions at a.rs:1:1 (ready):
+        - Move the module to a file [refactor.extract]
+        - Make it public
+        - Make it private [refactor]"#]],
+    )
+    .await;
+    check(
+        "applyCodeAction",
+        json!({"line": 1, "action": "Make it"}),
+        expect![[r#"
+        ! 2 code actions begin with "Make it" at a.rs:1:1. There are:
+        - Move the module to a file
+        - Make it public
+        - Make it private"#]],
+    )
+    .await;
+    check(
+        "applyCodeAction",
+        json!({"line": 1, "action": "Nothing"}),
+        expect![[r#"
+        ! there is no code action "Nothing" at a.rs:1:1. There are:
+        - Move the module to a file
+        - Make it public
+        - Make it private"#]],
+    )
+    .await;
+    check(
+        "applyCodeAction",
+        json!({"line": 1}),
+        expect!["! applyCodeAction needs `action`"],
+    )
+    .await;
+    check(
+        "applyCodeAction",
+        json!({"line": 1, "action": "Move the"}),
+        expect![[r#"
+        Applied "Move the module to a file": 1 change in 1 file
+        a.rs
+         1 mod m;
+        m.rs is new"#]],
+    )
+    .await;
+    assert_eq!(stand.disk("m.rs"), "//! m\n");
+    assert_eq!(stand.disk("a.rs"), "mod m;\n");
+}
+
+/// What the run has changed is formatted, and nothing else.
+#[tokio::test]
+async fn formatting_keeps_to_what_the_run_has_changed() {
+    let text = "fn  a() {}\nfn  b() {}\nfn  c() {}\n";
+    let stand = Stand::scripted(&[("a.rs", text)], |_| {
+        // By lines and columns, which the edits before have not moved.
+        let edits: Vec<Value> = (0..3)
+            .map(|line| json!({"range": at(line, 2, 4), "newText": " "}))
+            .collect();
+        json!({"capabilities": able(), "on": {"textDocument/formatting": always(&json!(edits))}})
+    });
+    let edit = json!({"filePath": "a.rs", "oldString": "b()", "newString": "x()"});
+    stand.output("edit", edit).await.expect("edited");
+    expect![[r#"
+        Formatted this run's own changes in a.rs: 1 change in 1 file
+        a.rs
+         2 fn x() {}"#]]
+    .assert_eq(&stand.ask("format", "a.rs", json!({})).await);
+    expect![[r#"
+        Formatted line 3 of a.rs: 1 change in 1 file
+        a.rs
+         3 fn c() {}"#]]
+    .assert_eq(&stand.ask("format", "a.rs", json!({"line": 3})).await);
+    assert_eq!(stand.disk("a.rs"), "fn  a() {}\nfn x() {}\nfn c() {}\n");
+}
