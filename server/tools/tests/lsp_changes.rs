@@ -170,7 +170,13 @@ async fn an_action_is_named_by_its_title_or_its_beginning() {
             {"title": "Make it public", "kind": "", "edit": {"changes": {}}},
             {"title": "Make it private", "kind": "refactor", "edit": {"changes": {}}},
         ]);
-        json!({"capabilities": able(), "on": {"textDocument/codeAction": always(&actions)}})
+        let mut able = able();
+        able["diagnosticProvider"] =
+            json!({"interFileDependencies": false, "workspaceDiagnostics": false});
+        json!({"capabilities": able, "on": {
+            "textDocument/codeAction": always(&actions),
+            "textDocument/diagnostic": always(&json!({"kind": "full", "items": []})),
+        }})
     });
     let check = async |operation: &str, more: Value, expected: Expect| {
         expected.assert_eq(&stand.ask(operation, "a.rs", more).await);

@@ -1,10 +1,12 @@
 //! Code actions: `codeActions` lists them, `applyCodeAction` makes one by our own edits, so that it
 //! reaches the editor's buffers by the same way as any other.
 
+use std::time::Duration;
+
 use langserver::{Answer, CodeAction, Diagnosis, Diagnostic, FileChange, QueryError};
 use workspace::{ByteOffset, ByteRange, DocumentUri, Edit};
 
-use super::{Call, DEADLINE, Spot, Unanswered, change, trust};
+use super::{Call, Spot, Unanswered, change, trust};
 use crate::{
     context::Context,
     tool::{Output, ToolError},
@@ -92,30 +94,53 @@ fn titles(actions: &[CodeAction]) -> String {
     format!(" There are:{}", titles.concat())
 }
 
+/// How long problems are waited for: without them there are no fixes.
+const PROBLEMS: Duration = Duration::from_secs(5);
+
 /// The actions at a place, with the problems there as their context, fixes first.
 async fn ask(spot: &Spot, cx: &Context) -> Result<Answer<Vec<CodeAction>>, QueryError> {
-    let (uri, offset) = (&spot.snapshot.uri, spot.at);
-    let problems = match cx.pool.diagnostics(uri, DEADLINE, &cx.cancel).await {
-        Diagnosis::Fresh(list) | Diagnosis::Pending(list) => list,
-        Diagnosis::Unavailable(_) => Vec::new(),
-    };
-    let here: Vec<Diagnostic> = problems
-        .into_iter()
-        .filter(|problem| touches(problem.range, offset))
-        .collect();
-    // Over one problem its whole range is asked about; over several, the place that they share.
-    let range = match here.as_slice() {
-        [one] => one.range,
-        _ => ByteRange {
-            start: offset,
-            end: offset,
-        },
-    };
-    let mut answer = cx.pool.code_actions(uri, range, &here, &cx.cancel).await?;
+    let (known, is_fresh) = problems(spot, cx).await;
+    let mut answer = ask_about(spot, &known, cx).await?;
+    if !is_fresh {
+        // It has started meanwhile, or got further.
+        let (now, _) = problems(spot, cx).await;
+        if now != known {
+            answer = ask_about(spot, &now, cx).await?;
+        }
+    }
     answer.value.retain(|action| action.disabled.is_none());
     answer.value.sort_by_key(|action| !is_fix(action));
     answer.value = each_fix_once(answer.value, cx).await;
     Ok(answer)
+}
+
+/// The problems at a place, and whether there will be no others.
+async fn problems(spot: &Spot, cx: &Context) -> (Vec<Diagnostic>, bool) {
+    let uri = &spot.snapshot.uri;
+    let (all, is_fresh) = match cx.pool.diagnostics(uri, PROBLEMS, &cx.cancel).await {
+        Diagnosis::Fresh(list) => (list, true),
+        Diagnosis::Pending(list) => (list, false),
+        Diagnosis::Unavailable(_) => (Vec::new(), true),
+    };
+    let here = |problem: &Diagnostic| touches(problem.range, spot.at);
+    (all.into_iter().filter(here).collect(), is_fresh)
+}
+
+async fn ask_about(
+    spot: &Spot,
+    problems: &[Diagnostic],
+    cx: &Context,
+) -> Result<Answer<Vec<CodeAction>>, QueryError> {
+    // Over one problem its whole range is asked about; over several, the place that they share.
+    let range = match problems {
+        [one] => one.range,
+        _ => ByteRange {
+            start: spot.at,
+            end: spot.at,
+        },
+    };
+    let uri = &spot.snapshot.uri;
+    cx.pool.code_actions(uri, range, problems, &cx.cancel).await
 }
 
 /// A server may offer one fix twice, by different ways of finding it (rust-analyzer its own and

@@ -1,7 +1,7 @@
 //! `format`: the project's formatter, on the lines that the call or this run's own edits name; else on the whole file.
 
-use langserver::{FileChange, QueryError};
-use workspace::{ByteRange, Snapshot};
+use langserver::FileChange;
+use workspace::ByteRange;
 
 use super::{Call, Unanswered, change};
 use crate::tool::{Output, ToolError};
@@ -18,19 +18,7 @@ pub async fn format(call: &Call<'_>) -> Result<Output, Unanswered> {
         })
         .collect();
     let uri = &snapshot.uri;
-    let asked = cx.pool.format(uri, &ranges, &cx.cancel).await;
-    let answer = match asked {
-        // It formats whole files only: then what it would change in these lines is taken of that.
-        Err(QueryError::NotSupported { .. }) if !ranges.is_empty() => {
-            let mut answer = cx.pool.format(uri, &[], &cx.cancel).await?;
-            let file = &mut answer.value;
-            let now = &file.snapshot;
-            file.edits
-                .retain(|edit| ranges.iter().any(|range| touches(now, *range, edit.range)));
-            answer
-        }
-        other => other?,
-    };
+    let answer = cx.pool.format(uri, &ranges, &cx.cancel).await?;
     let what = format!("Formatted {what}{}", call.file.shown);
     if answer.value.edits.is_empty() {
         return Ok(Output::text(format!(
@@ -41,12 +29,6 @@ pub async fn format(call: &Call<'_>) -> Result<Output, Unanswered> {
     let changes = vec![FileChange::Edit(answer.value)];
     let together = change::make(&what, changes, uri, cx).await?;
     Ok(change::report(&what, together, cx))
-}
-
-fn touches(snapshot: &Snapshot, range: ByteRange, edit: ByteRange) -> bool {
-    // By lines: a formatter may join and split them.
-    let line = |at| super::line_of(snapshot, at);
-    line(edit.start) <= line(range.end) && line(range.start) <= line(edit.end)
 }
 
 /// First and last lines (from 0) that are to be formatted, none for all; and how that is said.
