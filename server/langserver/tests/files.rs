@@ -367,6 +367,23 @@ async fn folders_come_and_go() {
     stand.probe("again").await;
 }
 
+/// A question does not overtake what has just changed on disk, though it comes long before the batch is whole.
+#[tokio::test]
+async fn questions_come_after_what_was_seen() {
+    let stand = watching(&[], |_| json!([{"globPattern": "**/*.rs"}])).await;
+    let mut told_first = 0;
+    for round in 0..10 {
+        let name = format!("round{round}.rs");
+        stand.put(&name, "");
+        // The system says it within this time, most often.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        stand.hover("a.rs").await.expect("an answer");
+        let told = stand.notices().concat().contains(&(name, 1));
+        told_first += usize::from(told);
+    }
+    assert!(told_first > 0);
+}
+
 /// What changes under an open buffer is told as a change of the file; the buffer's text stays the truth.
 #[tokio::test]
 async fn a_change_under_an_open_buffer() {

@@ -237,6 +237,7 @@ impl Pool {
         uri: &DocumentUri,
         patience: &Patience,
     ) -> Result<(Snapshot, Used), QueryError> {
+        self.watch.caught_up().await;
         let snapshot = self.read(uri).await?;
         let mut not_installed: Vec<(Arc<Slot>, QueryError)> = Vec::new();
         loop {

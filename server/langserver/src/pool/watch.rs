@@ -11,11 +11,17 @@ use std::{
         Arc, OnceLock, Weak,
         mpsc::{self, Sender},
     },
+    time::Duration,
 };
+
+use tokio::sync::oneshot;
 
 use self::{eye::Eye, tree::Stamp};
 use super::Pool;
 use crate::server::Server;
+
+/// A question waits no longer than this for changes on disk to be told.
+const A_MOMENT: Duration = Duration::from_millis(50);
 
 /// What the thread hears.
 enum Message {
@@ -27,6 +33,8 @@ enum Message {
     Anew,
     /// The servers have been told of this file as it is.
     Told(PathBuf, Option<Stamp>),
+    /// Somebody is about to ask the servers: what is known is to be told now.
+    Now(oneshot::Sender<()>),
     End,
 }
 
@@ -63,6 +71,17 @@ impl Watch {
     pub fn told(&self, path: &Path) {
         if let Some(Some(thread)) = self.0.get() {
             let _ = thread.send(Message::Told(path.to_owned(), Stamp::of(path)));
+        }
+    }
+
+    /// Tells the servers now what has been seen so far, however little time has passed since: after a command has ended they
+    /// are asked at once. Waits for a moment at most.
+    pub async fn caught_up(&self) {
+        if let Some(Some(thread)) = self.0.get() {
+            let (told, waiting) = oneshot::channel();
+            if thread.send(Message::Now(told)).is_ok() {
+                let _ = tokio::time::timeout(A_MOMENT, waiting).await;
+            }
         }
     }
 

@@ -123,6 +123,13 @@ impl Eye {
             Message::Lost => self.lost = true,
             Message::Anew => self.anew = true,
             Message::Told(path, stamp) => return self.tree.told(path, stamp),
+            Message::Now(told) => {
+                if self.times.is_some() {
+                    self.settle();
+                }
+                let _ = told.send(());
+                return;
+            }
             Message::End => return,
         }
         let now = Instant::now();
