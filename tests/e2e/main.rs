@@ -3,6 +3,7 @@
 mod arrows;
 mod bad_input;
 mod compiler;
+mod doctor;
 mod edits;
 mod killed;
 mod main_job;

@@ -32,6 +32,7 @@ Without a key the model is builtin/quickfix: it applies the language servers' ow
 
 Examples:
   copydesk try
+  copydesk doctor
   copydesk fix src/main.rs:12
   copydesk run --prompt 'What does parse() return for an empty line?' --read-only";
 
@@ -77,6 +78,18 @@ pub enum Command {
         file: String,
         #[command(flatten)]
         options: RunOptions,
+    },
+    /// Tells what is there and what is missing: configuration files, models and their keys, language
+    /// servers, and what installs those that are not there.
+    ///
+    /// Exits with 0 if all that this folder needs is there, else with 1.
+    Doctor {
+        /// All of it as JSON (docs/doctor.md tells its shape).
+        #[arg(long)]
+        json: bool,
+        /// The workspace folder; the current folder if left out.
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
     },
     /// Ends the language servers of a copydesk that was killed. Started by copydesk itself.
     #[command(name = "__supervise", hide = true)]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use agent::AgentConfig;
 use langserver::{PoolConfig, Servers};
 use model::ProviderConfig;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -39,6 +39,20 @@ pub struct Loaded {
     pub config: Config,
     /// One line a mistake.
     pub warnings: Vec<String>,
+    /// Each file that was looked for.
+    pub files: Vec<(PathBuf, Reading)>,
+}
+
+/// What came of looking for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Reading {
+    /// It is there and counts.
+    Read,
+    /// It is not there.
+    Absent,
+    /// It is there and can't be used; a warning says why.
+    Unusable,
 }
 
 /// In a workspace that nobody has trusted, its own file may set these and nothing that starts a
@@ -59,8 +73,19 @@ pub fn directory() -> Option<PathBuf> {
 pub fn load(roots: &[PathBuf], options: &Value) -> Loaded {
     let mut warnings = Vec::new();
     let mut layers = Vec::new();
+    let mut files = Vec::new();
+    let mut read = |path: PathBuf, warnings: &mut Vec<String>| {
+        let layer = Layer::file(&path, warnings);
+        let reading = match &layer {
+            Some(_) => Reading::Read,
+            None if path.exists() => Reading::Unusable,
+            None => Reading::Absent,
+        };
+        files.push((path, reading));
+        layer
+    };
     if let Some(directory) = directory() {
-        layers.extend(Layer::file(&directory.join("config.toml"), &mut warnings));
+        layers.extend(read(directory.join("config.toml"), &mut warnings));
     }
     for root in roots {
         let path = root.join(".copydesk").join("config.toml");
@@ -68,7 +93,7 @@ pub fn load(roots: &[PathBuf], options: &Value) -> Loaded {
         if directory().is_some_and(|directory| same(&directory.join("config.toml"), &path)) {
             continue;
         }
-        if let Some(layer) = Layer::file(&path, &mut warnings) {
+        if let Some(layer) = read(path, &mut warnings) {
             layers.push(layer.only(&UNTRUSTED, &mut warnings));
         }
     }
@@ -85,7 +110,11 @@ pub fn load(roots: &[PathBuf], options: &Value) -> Loaded {
         ));
         Config::default()
     });
-    Loaded { config, warnings }
+    Loaded {
+        config,
+        warnings,
+        files,
+    }
 }
 
 fn same(left: &Path, right: &Path) -> bool {

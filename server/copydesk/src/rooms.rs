@@ -21,7 +21,9 @@ pub struct Rooms {
 
 /// Builds them over a workspace.
 pub fn build(roots: &[PathBuf], options: &Value, workspace: &Arc<Workspace>) -> Rooms {
-    let config::Loaded { config, warnings } = config::load(roots, options);
+    let config::Loaded {
+        config, warnings, ..
+    } = config::load(roots, options);
     let servers = langserver::catalogue::merged(&config.language_servers);
     let bounds = config.language_server_pool.bounds();
     let pool = Pool::bounded(servers, workspace.clone(), Limits::default(), bounds);

@@ -150,7 +150,8 @@ impl Interrupts {
     }
 }
 
-fn workspace_folder(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+/// The folder that was named, or the current one, by its real name.
+pub fn workspace_folder(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let dir = match named {
         Some(dir) => dir,
         None => std::env::current_dir().context("the current folder can't be read")?,

@@ -21,7 +21,9 @@ mod secret;
 mod sse;
 mod stream;
 
-pub use catalogue::{Api, Catalogue, Cost, ModelConfig, ModelInfo, ProviderConfig, QUICKFIX};
+pub use catalogue::{
+    Api, Catalogue, Cost, KeyState, ModelConfig, ModelInfo, ProviderConfig, ProviderState, QUICKFIX,
+};
 pub use conversation::{Block, Message, Request, Role, ToolCall, ToolSpec};
 pub use error::ModelError;
 pub use provider::{EventStream, Provider, Stop, StreamEvent, Usage};

@@ -43,17 +43,8 @@ impl Candidate<'_> {
 
 impl Choice {
     pub fn new(servers: Servers) -> Self {
-        let mut servers: Vec<_> = servers
-            .into_iter()
-            .filter(|(_, config)| config.is_enabled())
-            .collect();
-        // Those that someone asked for by name come before those that are merely known, and those that only add to a
-        // server after all that know the language.
-        servers.sort_by_key(|(name, config)| {
-            let is_asked_for = config.enabled.is_some();
-            let adds_only = catalogue::traits(name).adds_only && !is_asked_for;
-            (!is_asked_for, adds_only, catalogue::rank(name))
-        });
+        let mut servers = catalogue::in_order(servers);
+        servers.retain(|(_, config)| config.is_enabled());
         Self(servers)
     }
 

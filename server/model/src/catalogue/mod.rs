@@ -3,6 +3,7 @@
 
 mod builtin;
 mod config;
+mod state;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use reqwest::Url;
 
 use self::builtin::Builtin;
 pub use self::config::{Api, Cost, ModelConfig, ProviderConfig};
+pub use self::state::{KeyState, ProviderState};
 use crate::endpoint::Endpoint;
 use crate::http::is_loopback;
 use crate::key::{Key, Source};

@@ -55,6 +55,31 @@ fn the_default_is_the_first_that_has_a_key_and_can_be_spoken_to() {
 }
 
 #[test]
+fn the_states_of_providers_show_no_key() {
+    let config = "openai.api_key_command = ['pass', 'sk-no']\nmine.base_url = 'nonsense'\nmine.api_key_env = 'MINE'\n\
+                  local.base_url = 'http://localhost:1/v1'\nlocal.api_key_env = 'LOCAL'";
+    let states = catalogue(config, &[ANTHROPIC]).provider_states();
+    let brief: Vec<_> = states
+        .iter()
+        .map(|state| (state.name.as_str(), state.key, state.problem.is_some()))
+        .collect();
+    assert_eq!(
+        brief,
+        [
+            ("anthropic", KeyState::Set, true),
+            ("openai", KeyState::Command, false),
+            ("openrouter", KeyState::Missing, true),
+            ("ollama", KeyState::Unneeded, false),
+            ("local", KeyState::Unneeded, false),
+            ("mine", KeyState::Missing, true),
+        ]
+    );
+    let shown = format!("{states:?}");
+    assert!(shown.contains("OPENROUTER_API_KEY"), "{shown}");
+    assert!(!shown.contains("sk-"), "{shown}");
+}
+
+#[test]
 fn a_name_resolves_to_its_provider_and_facts() {
     let local = "local.base_url = 'http://localhost:8080/v1'\nlocal.models.m = { context = 9, max_output = 5 }";
     let over = "openai.models.gpt-5.cost = { input = 7.0, output = 8.0 }";

@@ -1,0 +1,267 @@
+//! What was found, in the shape that `--json` shows.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use langserver::catalogue::{self, Presence, Surveyed};
+use model::{Catalogue, KeyState, QUICKFIX};
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+use workspace::{Buffers, Edit, GlobQuery, Host, HostError, Reply, Workspace};
+
+use crate::config::{self, Loaded, Reading};
+
+/// A folder's files are looked through this long, and no more of them than this.
+const LOOK: Duration = Duration::from_secs(5);
+const FILES: usize = 100_000;
+/// A language with less than one in so many of the files is not what the folder is written in.
+const SHARE: usize = 10;
+
+/// All that was found.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    pub version: &'static str,
+    pub directory: PathBuf,
+    pub configuration: Configuration,
+    pub model: Model,
+    /// Those of the folder's files, the most frequent first.
+    pub languages: Vec<Language>,
+    /// All that are known, those that are preferred first.
+    pub language_servers: Vec<Server>,
+    /// Whether all that this folder needs is there.
+    pub ok: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Configuration {
+    pub files: Vec<ConfigFile>,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ConfigFile {
+    pub path: PathBuf,
+    pub state: Reading,
+}
+
+/// The model that would be used.
+#[derive(Debug, Serialize)]
+pub struct Model {
+    pub name: String,
+    pub ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    pub providers: Vec<Provider>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Provider {
+    pub name: String,
+    /// `set`, `command`, `unneeded` or `missing`.
+    pub key: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A language of the folder.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Language {
+    pub name: String,
+    pub files: usize,
+    /// Whether the folder is written in it, rather than having some of it.
+    pub is_needed: bool,
+    /// The server that serves it, or the one to install.
+    pub server: String,
+    pub ok: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Server {
+    pub name: String,
+    pub languages: Vec<String>,
+    /// `found`, `missing`, `unusable` or `disabled`.
+    pub state: &'static str,
+    pub command: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Why it is unusable, or what is there in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub install: Option<String>,
+}
+
+impl Report {
+    /// Looks at everything.
+    pub async fn of(folder: PathBuf) -> Self {
+        let Loaded {
+            config,
+            warnings,
+            files,
+        } = config::load(std::slice::from_ref(&folder), &serde_json::Value::Null);
+        let servers = catalogue::merged(&config.language_servers);
+        let (surveyed, counts) =
+            tokio::join!(catalogue::survey(&servers, &folder), count(folder.clone()));
+        let languages = languages(&counts, &surveyed);
+        let model = model(config.model, &Catalogue::new(config.providers));
+        let ok = model.ok && languages.iter().all(|one| one.ok || !one.is_needed);
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            directory: folder,
+            configuration: Configuration {
+                files: files
+                    .into_iter()
+                    .map(|(path, state)| ConfigFile { path, state })
+                    .collect(),
+                warnings,
+            },
+            model,
+            languages,
+            language_servers: surveyed.into_iter().map(Server::from).collect(),
+            ok,
+        }
+    }
+
+    /// A server by its name.
+    pub fn server(&self, name: &str) -> Option<&Server> {
+        self.language_servers
+            .iter()
+            .find(|server| server.name == name)
+    }
+}
+
+fn model(configured: Option<String>, models: &Catalogue) -> Model {
+    let name = configured.unwrap_or_else(|| models.default_model());
+    let problem = (name != QUICKFIX)
+        .then(|| models.resolve(&name).err())
+        .flatten()
+        .map(|error| error.to_string());
+    let providers = models
+        .provider_states()
+        .into_iter()
+        .map(|state| Provider {
+            name: state.name,
+            key: match state.key {
+                KeyState::Set => "set",
+                KeyState::Command => "command",
+                KeyState::Unneeded => "unneeded",
+                KeyState::Missing => "missing",
+            },
+            problem: state.problem,
+        })
+        .collect();
+    Model {
+        name,
+        ok: problem.is_none(),
+        problem,
+        providers,
+    }
+}
+
+/// How many files of each language a folder has, as far as they are not ignored.
+async fn count(folder: PathBuf) -> BTreeMap<&'static str, usize> {
+    let workspace = Workspace::new(vec![folder], Buffers::new(), Arc::new(NoEditor));
+    let cancel = CancellationToken::new();
+    let timer = {
+        let cancel = cancel.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(LOOK).await;
+            cancel.cancel();
+        })
+    };
+    let look = move || {
+        let query = GlobQuery {
+            limit: FILES,
+            ..GlobQuery::new("*")
+        };
+        let found = workspace.glob(&query, &cancel).unwrap_or_default();
+        let mut counts = BTreeMap::new();
+        for file in found.files {
+            if let Some(language) = catalogue::language_of(Path::new(&file.path)) {
+                *counts.entry(language).or_default() += 1;
+            }
+        }
+        counts
+    };
+    let counts = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+    timer.abort();
+    counts
+}
+
+fn languages(counts: &BTreeMap<&'static str, usize>, servers: &[Surveyed]) -> Vec<Language> {
+    let of_code = |language: &str| !catalogue::is_aside(language);
+    let code: usize = counts
+        .iter()
+        .filter(|(language, _)| of_code(language))
+        .map(|(_, files)| files)
+        .sum();
+    let mut languages: Vec<Language> = counts
+        .iter()
+        .filter_map(|(language, &files)| {
+            let serve = |server: &&Surveyed| {
+                server.is_general
+                    && server.presence != Presence::Disabled
+                    && server.languages.iter().any(|one| one == language)
+            };
+            let found = servers
+                .iter()
+                .filter(serve)
+                .find(|server| matches!(server.presence, Presence::Found { .. }));
+            // Of those that are not there the preferred one is the one to have; none at all: nobody wants one here.
+            let server = found.or_else(|| servers.iter().find(serve))?;
+            Some(Language {
+                name: (*language).to_owned(),
+                files,
+                is_needed: of_code(language) && files * SHARE >= code,
+                server: server.name.clone(),
+                ok: found.is_some(),
+            })
+        })
+        .collect();
+    languages.sort_by_key(|one| (!one.is_needed, std::cmp::Reverse(one.files)));
+    languages
+}
+
+impl From<Surveyed> for Server {
+    fn from(server: Surveyed) -> Self {
+        let (state, path, version, reason) = match server.presence {
+            Presence::Found { path, version } => ("found", Some(path), version, None),
+            Presence::Missing { instead } => {
+                let reason = instead
+                    .map(|path| format!("{} is there, and is not this server", path.display()));
+                ("missing", None, None, reason)
+            }
+            Presence::Unusable(reason) => ("unusable", None, None, Some(reason)),
+            Presence::Disabled => ("disabled", None, None, None),
+        };
+        Self {
+            name: server.name,
+            languages: server.languages,
+            state,
+            command: server.command,
+            path,
+            version,
+            reason,
+            install: (state != "found").then_some(server.install).flatten(),
+        }
+    }
+}
+
+/// Takes no edits: nothing is changed here.
+struct NoEditor;
+
+#[async_trait]
+impl Host for NoEditor {
+    async fn apply(&self, _edit: &Edit, _label: &str) -> Result<Reply, HostError> {
+        Err(HostError::Unsupported)
+    }
+}

@@ -1,0 +1,196 @@
+//! The report as a person reads it: what matters to the folder first, the rest in a line.
+
+use std::fmt;
+
+use super::report::{Language, Provider, Report, Server};
+use crate::config::Reading;
+
+/// Lists of names are broken here.
+const WIDTH: usize = 96;
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "copydesk {} in {}",
+            self.version,
+            self.directory.display()
+        )?;
+        self.configuration(f)?;
+        self.model(f)?;
+        self.servers(f)?;
+        self.closing(f)
+    }
+}
+
+impl Report {
+    fn configuration(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\nconfiguration")?;
+        let rows = self.configuration.files.iter().map(|file| {
+            let state = match file.state {
+                Reading::Read => "ok",
+                Reading::Absent => "none",
+                Reading::Unusable => "unusable",
+            };
+            vec![state.to_owned(), file.path.display().to_string()]
+        });
+        table(f, rows.collect())?;
+        for warning in &self.configuration.warnings {
+            writeln!(f, "  ! {warning}")?;
+        }
+        Ok(())
+    }
+
+    fn model(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let model = &self.model;
+        writeln!(f, "\nmodel")?;
+        let state = if model.ok { "ok" } else { "unusable" };
+        writeln!(f, "  {state}  {}", model.name)?;
+        if let Some(problem) = &model.problem {
+            writeln!(f, "  ! {problem}")?;
+        }
+        let say = |provider: &Provider| {
+            let key = match provider.key {
+                "set" => "its key is set",
+                "command" => "a command prints its key",
+                "missing" => "no key",
+                _ => "needs no key",
+            };
+            format!("{} ({key})", provider.name)
+        };
+        names(f, "providers: ", model.providers.iter().map(say))
+    }
+
+    fn servers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\nlanguage servers for this folder")?;
+        if self.languages.is_empty() {
+            writeln!(f, "  none: it has no files of a language that is known")?;
+        }
+        let rows = self.languages.iter().map(|one| self.row(one));
+        table(f, rows.collect())?;
+        let others = |state: &'static str| {
+            self.language_servers
+                .iter()
+                .filter(move |server| server.state == state && !self.is_shown(server))
+        };
+        let found = |server: &Server| match &server.version {
+            Some(version) => format!("{} {version}", server.name),
+            None => server.name.clone(),
+        };
+        writeln!(f)?;
+        names(f, "also installed: ", others("found").map(found))?;
+        for server in others("unusable") {
+            let reason = server.reason.as_deref().unwrap_or_default();
+            writeln!(f, "  ! {}: {reason}", server.name)?;
+        }
+        let name = |server: &Server| server.name.clone();
+        names(f, "switched off: ", others("disabled").map(name))?;
+        names(f, "not installed: ", others("missing").map(name))
+    }
+
+    fn is_shown(&self, server: &Server) -> bool {
+        self.languages.iter().any(|one| one.server == server.name)
+    }
+
+    fn row(&self, one: &Language) -> Vec<String> {
+        let server = self.server(&one.server);
+        let state = match server.map_or("", |server| server.state) {
+            "found" => "ok",
+            "unusable" => "unusable",
+            _ if one.is_needed => "missing",
+            _ => "optional",
+        };
+        let files = if one.files == 1 { "file" } else { "files" };
+        let version = server.and_then(|server| server.version.as_deref());
+        let name = match version {
+            Some(version) => format!("{} {version}", one.server),
+            None => one.server.clone(),
+        };
+        let what = server.map(
+            |server| match (&server.path, &server.reason, &server.install) {
+                (Some(path), ..) => path.display().to_string(),
+                (None, Some(reason), Some(install)) => format!("{install}  ({reason})"),
+                (None, None, Some(install)) => install.clone(),
+                (None, reason, None) => reason.clone().unwrap_or_default(),
+            },
+        );
+        vec![
+            state.to_owned(),
+            format!("{} ({} {files})", one.name, one.files),
+            name,
+            what.unwrap_or_default(),
+        ]
+    }
+
+    fn closing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.ok {
+            return writeln!(f, "\nAll that this folder needs is there.");
+        }
+        writeln!(f, "\nTo do:")?;
+        if let Some(problem) = &self.model.problem {
+            writeln!(f, "  {problem}")?;
+        }
+        let mut done: Vec<&str> = Vec::new();
+        for one in self.languages.iter().filter(|one| one.is_needed && !one.ok) {
+            if done.contains(&one.server.as_str()) {
+                continue;
+            }
+            done.push(&one.server);
+            let server = self.server(&one.server);
+            match server.and_then(|server| server.install.as_deref()) {
+                Some(install) => writeln!(f, "  {install}")?,
+                None => writeln!(f, "  mend [language_servers.{}]", one.server)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows in columns, two spaces apart.
+fn table(f: &mut fmt::Formatter<'_>, rows: Vec<Vec<String>>) -> fmt::Result {
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    for row in &rows {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let room = width(column);
+            line.push_str(&format!("  {cell:room$}"));
+        }
+        writeln!(f, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// Names with commas between them, in lines of a bearable length; nothing if there are none.
+fn names(
+    f: &mut fmt::Formatter<'_>,
+    title: &str,
+    names: impl Iterator<Item = String>,
+) -> fmt::Result {
+    let mut line = format!("  {title}");
+    let mut names = names.peekable();
+    if names.peek().is_none() {
+        return Ok(());
+    }
+    let mut is_first = true;
+    while let Some(name) = names.next() {
+        let comma = if names.peek().is_some() { "," } else { "" };
+        if !is_first && line.chars().count() + name.chars().count() + 2 > WIDTH {
+            writeln!(f, "{line}")?;
+            line.clear();
+            line.push_str("   ");
+        }
+        if !is_first {
+            line.push(' ');
+        }
+        is_first = false;
+        line.push_str(&name);
+        line.push_str(comma);
+    }
+    writeln!(f, "{line}")
+}
