@@ -192,6 +192,33 @@ async fn servers_hear_of_what_they_registered_for() {
     assert_eq!(sorted(stand.heard()), expected);
 }
 
+/// A server hears of files under the names that it gave their folder, whatever leads there.
+#[cfg(unix)]
+#[tokio::test]
+async fn files_are_told_by_the_names_that_the_server_has_for_them() {
+    let stand = watching(&[("src/known.rs", "1")], |folder| {
+        let link = folder.join("link");
+        std::os::unix::fs::symlink(folder.join("src"), &link).expect("a link");
+        let base = DocumentUri::from_path(&link).expect("a uri");
+        json!([
+            {"globPattern": "*.rs"},
+            {"globPattern": {"baseUri": base.as_str(), "pattern": "**/*.rs"}},
+        ])
+    })
+    .await;
+    stand.put("src/known.rs", "2");
+    let known = ("link/known.rs".to_owned(), 2);
+    stand
+        .until("the change", |heard| heard.contains(&known))
+        .await;
+    stand.put("src/deep/new.rs", "");
+    let new = ("link/deep/new.rs".to_owned(), 1);
+    stand
+        .until("the new one", |heard| heard.contains(&new))
+        .await;
+    assert_eq!(stand.heard(), [known, new]);
+}
+
 /// Folders that come are watched, with what is in them already; one that gets another name is gone and new.
 #[tokio::test]
 async fn new_folders_are_watched() {

@@ -452,6 +452,30 @@ mod tests {
         );
     }
 
+    /// As after events were lost.
+    #[test]
+    fn what_was_missed_is_found_by_looking_at_everything() {
+        let mut wood = Wood::of(&["a.rs", "b.rs", "c.rs", "x/d.rs"], 99);
+        wood.write("a.rs", "other");
+        fs::remove_file(wood.path("b.rs")).expect("removed");
+        wood.write("x/e.rs", "");
+        wood.write("new/f.rs", "");
+        let top = BTreeSet::from([wood.folder.path().to_owned()]);
+        let interest = Interest {
+            wanted: &|_, path| path.extension().is_some_and(|one| one == "rs"),
+            is_new: &|_, _| true,
+        };
+        let changes = wood.tree.plan(&top, &BTreeSet::new(), &interest);
+        let expected = [
+            ("a.rs", Change::Changed),
+            ("b.rs", Change::Deleted),
+            ("x/e.rs", Change::Created),
+            ("new/f.rs", Change::Created),
+        ];
+        let expected = expected.map(|(name, change)| (wood.path(name), change));
+        assert_eq!(changes, Changes::from(expected));
+    }
+
     #[test]
     fn there_is_an_end_to_what_is_watched() {
         let mut wood = Wood::of(&["a/a.rs", "b/b.rs", "c/c.rs", "d/d.rs"], 3);
