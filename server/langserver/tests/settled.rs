@@ -11,6 +11,10 @@ use stand::{Stand, at, never, servers};
 use workspace::ByteOffset;
 
 fn stand(name: &str, on: Value, ready: Duration) -> Stand {
+    stand_of(name, "settled", on, ready)
+}
+
+fn stand_of(name: &str, sign: &str, on: Value, ready: Duration) -> Stand {
     let limits = Limits {
         ready,
         ..Limits::default()
@@ -27,7 +31,7 @@ fn stand(name: &str, on: Value, ready: Duration) -> Stand {
             .expect("a uri");
             stand::write(&folder.join("script"), &script.replace("URI", uri.as_str()));
             servers(
-                json!({name: {"command": [stand::STAGE, "serve", folder.join("script")], "languages": ["rust"], "ready": "settled"}}),
+                json!({name: {"command": [stand::STAGE, "serve", folder.join("script")], "languages": ["rust"], "ready": sign}}),
             )
         },
         limits,
@@ -99,4 +103,30 @@ async fn without_its_sign_a_server_is_incomplete() {
     let on = json!({"textDocument/references": [places(3)]});
     let stand = stand("pyright", on, Duration::from_millis(700));
     assert_eq!(ask(&stand).await, (3, false));
+}
+
+fn progress(kind: &str) -> Value {
+    json!({"notify": ["$/progress", {"token": "t", "value": {"kind": kind, "title": "Loading"}}]})
+}
+
+/// TypeScript's servers answer with the import line while they load: what came over the beginning of that is of before.
+#[tokio::test]
+async fn an_answer_that_was_overtaken_is_asked_for_again() {
+    let early = places(1)[0].clone();
+    let on = json!({"textDocument/references": [
+        [progress("begin"), early, progress("end")], places(4), places(5),
+    ]});
+    let stand = stand_of("scripted", "progress", on, Duration::from_secs(30));
+    assert_eq!(ask(&stand).await, (4, true));
+    assert_eq!(asked(&stand), 2);
+    assert_eq!(ask(&stand).await, (5, true), "asked once from then on");
+}
+
+/// It may be slow to begin, so that it is asked before: then only what it says twice counts.
+#[tokio::test]
+async fn one_that_tells_of_no_progress_is_believed_when_it_repeats_itself() {
+    let on = json!({"textDocument/references": [places(1), places(3), places(3), places(4)]});
+    let stand = stand_of("scripted", "progress", on, Duration::from_secs(30));
+    assert_eq!(ask(&stand).await, (3, true));
+    assert_eq!(ask(&stand).await, (4, true));
 }

@@ -11,7 +11,7 @@ fn able() -> Value {
     json!({
         "hoverProvider": true, "documentSymbolProvider": true, "workspaceSymbolProvider": {"resolveProvider": true},
         "callHierarchyProvider": true, "typeHierarchyProvider": {}, "implementationProvider": true,
-        "typeDefinitionProvider": {}, "textDocumentSync": 2,
+        "typeDefinitionProvider": {}, "textDocumentSync": 2, "diagnosticProvider": {"interFileDependencies": true},
     })
 }
 
@@ -305,6 +305,29 @@ async fn a_question_that_killed_is_asked_once_more() {
         .await
         .expect("answered");
     assert_eq!((calls.value.len(), stand.starts()), (1, 3));
+}
+
+#[tokio::test]
+async fn diagnostics_that_killed_are_asked_for_once_more() {
+    let stand = Stand::scripted(json!(null));
+    let once = json!({"unless": ["mkdir", stand.path("flag")]});
+    let report = json!({"kind": "full", "items": [{"range": at(0, 3, 4), "message": "m"}]});
+    let stand = stand.acting(script(
+        json!({"textDocument/diagnostic": [[once, {"answer": report}]]}),
+    ));
+    let found = stand
+        .pool
+        .diagnostics(
+            &stand.uri("a.rs"),
+            std::time::Duration::from_secs(20),
+            &never(),
+        )
+        .await;
+    assert!(
+        matches!(&found, langserver::Diagnosis::Fresh(found) if found.len() == 1),
+        "{found:?}"
+    );
+    assert_eq!(stand.starts(), 2);
 }
 
 /// A server may say later what it can do; what is not said in time is not to be had.

@@ -172,24 +172,32 @@ impl Pool {
         if let Some(diagnosis) = self.diagnosed_by_editor(uri, &patience).await {
             return diagnosis;
         }
-        let (snapshot, server) = match self.begin(uri, &patience).await {
-            Ok(begun) => begun,
-            Err(QueryError::NotReady { .. } | QueryError::Cancelled) => {
-                return Diagnosis::Pending(self.known_diagnostics(uri));
-            }
-            Err(error) => return Diagnosis::Unavailable(error.to_string()),
-        };
-        match server.freshen(&snapshot, &patience).await {
-            Freshness::Fresh => {
-                // What an editor holds is asked about while somebody waits for it; a file can be checked in full.
-                if !snapshot.is_buffer() {
-                    server.checked(&snapshot, &patience).await;
+        let mut is_first = true;
+        loop {
+            let (snapshot, server) = match self.begin(uri, &patience).await {
+                Ok(begun) => begun,
+                Err(QueryError::NotReady { .. } | QueryError::Cancelled) => {
+                    return Diagnosis::Pending(self.known_diagnostics(uri));
                 }
-                let newest = self.newest(uri).unwrap_or_else(|| snapshot.clone());
-                Diagnosis::Fresh(server.fresh(&snapshot, &newest))
-            }
-            Freshness::Pending => Diagnosis::Pending(self.known_diagnostics(uri)),
-            Freshness::Unavailable(reason) => Diagnosis::Unavailable(reason),
+                Err(error) => return Diagnosis::Unavailable(error.to_string()),
+            };
+            return match server.freshen(&snapshot, &patience).await {
+                Freshness::Fresh => {
+                    // What an editor holds is asked about while somebody waits for it; a file can be checked in full.
+                    if !snapshot.is_buffer() {
+                        server.checked(&snapshot, &patience).await;
+                    }
+                    let newest = self.newest(uri).unwrap_or_else(|| snapshot.clone());
+                    Diagnosis::Fresh(server.fresh(&snapshot, &newest))
+                }
+                Freshness::Pending => Diagnosis::Pending(self.known_diagnostics(uri)),
+                // It died over the question: its successor is asked once.
+                Freshness::Unavailable(_) if is_first && !server.is_alive() => {
+                    is_first = false;
+                    continue;
+                }
+                Freshness::Unavailable(reason) => Diagnosis::Unavailable(reason),
+            };
         }
     }
 

@@ -47,7 +47,7 @@ impl Question {
         method: &'static str,
         params: impl Fn(&About<'_>) -> Value,
     ) -> Result<(Asked, bool), QueryError> {
-        let ready = self.complete().await?;
+        let mut ready = self.complete().await?;
         let (Source::Server(server), Turn::Ordinary) = (&self.server, &self.turn) else {
             // A lease is short, and others wait for its end; what the editor says is judged where it is asked.
             let asked = self
@@ -56,34 +56,47 @@ impl Question {
                 .await?;
             return Ok((asked, ready && self.server.has_settled(&self.document)));
         };
-        let begun = Instant::now();
-        let mut last = self.ask_alone(method, &params).await?;
-        if server.has_settled() {
-            return Ok((last, ready));
-        }
-        // It gives no sign: what it says is believed when it says the same again after a while.
-        let mut took = begun.elapsed();
+        let mut last: Option<Asked> = None;
         let mut pause = settled::FIRST_PAUSE;
+        let mut overtaken = 0;
         loop {
-            let quiet = tokio::time::sleep(settled::quiet(pause, took));
-            match self.until_ready.wait(quiet).await {
-                Ok(()) => {}
-                Err(RequestError::Cancelled) => return Err(QueryError::Cancelled),
-                Err(_) => return Ok((last, false)),
-            }
-            let begun = Instant::now();
+            let (begun, before) = (Instant::now(), server.beginnings());
             let next = self.ask_alone(method, &params).await?;
-            took = begun.elapsed();
-            if settled::same(
-                last.answer.get(),
-                next.answer.get(),
-                server.introduced_for(),
-            ) {
-                server.set_settled();
-                return Ok((next, true));
+            let took = begun.elapsed();
+            let is_old = server.introduced_for() > settled::OLD;
+            let is_calm = server.beginnings() == before || (is_old && server.is_ready());
+            if !ready || overtaken == settled::MOST_OVERTAKEN {
+                return Ok((next, ready && is_calm));
             }
-            last = next;
-            pause *= 2;
+            if is_calm {
+                let repeats = |last: &Asked| {
+                    settled::same(
+                        last.answer.get(),
+                        next.answer.get(),
+                        server.introduced_for(),
+                    )
+                };
+                if server.has_settled() {
+                    return Ok((next, true));
+                }
+                if last.as_ref().is_some_and(repeats) {
+                    server.set_settled();
+                    return Ok((next, true));
+                }
+                // It gives no sign: what it says is believed when it says the same again after a while.
+                let quiet = tokio::time::sleep(settled::quiet(pause, took));
+                match self.until_ready.wait(quiet).await {
+                    Ok(()) => {}
+                    Err(RequestError::Cancelled) => return Err(QueryError::Cancelled),
+                    Err(_) => return Ok((next, false)),
+                }
+                pause *= 2;
+            } else {
+                // It began to look at the project meanwhile, so this may be of before.
+                overtaken += 1;
+            }
+            last = is_calm.then_some(next);
+            ready = self.complete().await?;
         }
     }
 

@@ -9,6 +9,11 @@ pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(300);
 /// Nothing, said twice by a server younger than this, may be all that it knows yet.
 const YOUNG: Duration = Duration::from_secs(2);
 
+/// A question is asked again so often because the server began to look at the project over it.
+pub(super) const MOST_OVERTAKEN: u32 = 3;
+/// A server this old that begins something over a question and has ended it by the answer did it for the question.
+pub(super) const OLD: Duration = Duration::from_secs(60);
+
 /// How long it is left alone: a busy server's time passes more slowly.
 pub(super) fn quiet(pause: Duration, took: Duration) -> Duration {
     pause.max(took * 2)

@@ -143,6 +143,10 @@ impl Server {
         *self.phase.borrow()
     }
 
+    pub fn is_ready(&self) -> bool {
+        self.phase() == Phase::Ready
+    }
+
     pub fn is_alive(&self) -> bool {
         self.phase() != Phase::Dead
     }
@@ -185,15 +189,15 @@ impl Server {
             .unwrap_or_default()
     }
 
-    /// Whether its phase tells nothing of how whole its answers are: only they themselves do.
-    pub fn is_settled_by_answers(&self) -> bool {
-        self.readiness() == Ready::Settled
-    }
-
     /// Whether its answers about more than one file are whole as far as they themselves can tell. Always, for a server
-    /// that tells it otherwise.
+    /// that tells it otherwise; one that is to tell of its progress and does not may only be slow to begin.
     pub fn has_settled(&self) -> bool {
-        !self.is_settled_by_answers() || self.settled.load(Ordering::Acquire)
+        let tells = match self.readiness() {
+            Ready::Settled => false,
+            Ready::Progress => self.desk().has_progressed,
+            Ready::Initialized | Ready::Status => true,
+        };
+        tells || self.settled.load(Ordering::Acquire)
     }
 
     /// How long it has been there to be asked.
@@ -201,6 +205,11 @@ impl Server {
         self.introduced
             .get()
             .map_or(Duration::ZERO, |introduced| introduced.since.elapsed())
+    }
+
+    /// How often it has begun to look at the project so far: an answer that came over such a beginning is of before.
+    pub fn beginnings(&self) -> u64 {
+        self.desk().beginnings
     }
 
     /// It has answered the same twice, or said that it knows: from here on it is believed.

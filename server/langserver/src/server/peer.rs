@@ -11,7 +11,10 @@ use super::{
     command::Wanted,
     registrations::{Registrations, list},
 };
-use crate::client::{Peer, RpcError, codes};
+use crate::{
+    client::{Peer, RpcError, codes},
+    config::Ready,
+};
 
 /// What a server has left with us.
 #[derive(Debug, Default)]
@@ -25,6 +28,8 @@ pub(super) struct Desk {
     pub check_ended: Option<Instant>,
     /// Whether there was any.
     pub has_progressed: bool,
+    /// How often it has begun to look at the project.
+    pub beginnings: u64,
     /// Whether a document was shown to it, and whether it had time to begin with it.
     pub is_shown: bool,
     pub has_waited: bool,
@@ -155,6 +160,7 @@ impl Server {
                     let title = value["title"].as_str().unwrap_or_default().to_owned();
                     desk.progress.insert(token, title);
                     desk.has_progressed = true;
+                    desk.beginnings += u64::from(self.readiness() == Ready::Progress);
                 }
                 Some("end") => {
                     desk.progress.remove(&token);
