@@ -3,7 +3,6 @@
 mod arrows;
 mod bad_input;
 mod compiler;
-mod consequences;
 mod doctor;
 mod edits;
 mod killed;

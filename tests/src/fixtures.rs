@@ -44,9 +44,19 @@ impl Project {
 
     /// A copy of `strsim`, a real crate without dependencies, of the version that is in our own lock file.
     pub fn real_crate() -> Self {
+        Self::copied_crate("strsim")
+    }
+
+    /// A copy of a crate of our own lock file.
+    pub fn copied_crate(name: &str) -> Self {
         let project = Self::new();
-        copy(&package("strsim"), &project.root);
+        copy(&package(name), &project.root);
         project
+    }
+
+    /// Copies a folder into it.
+    pub fn copy(&self, from: &Path, to: &str) {
+        copy(from, &self.path(to));
     }
 
     /// Its folder.

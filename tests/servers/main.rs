@@ -1,0 +1,12 @@
+//! Real language servers, asked by the very tool that the model has, over small projects made on the spot. Each module shows
+//! one promise; `cargo xtask test` installs the servers.
+
+mod cold;
+mod desk;
+mod docs;
+mod ends;
+mod matrix;
+mod overlay;
+mod quirks;
+mod samples;
+mod servers;
