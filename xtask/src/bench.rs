@@ -3,7 +3,10 @@
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::shell::{built, cargo, must, output, passes};
+use crate::{
+    install,
+    shell::{self, built, cargo, must, output, passes},
+};
 
 /// Runs those whose package or name contains the filter.
 pub fn run(filter: Option<&str>) -> Result<bool> {
@@ -15,12 +18,17 @@ pub fn run(filter: Option<&str>) -> Result<bool> {
     if benches.is_empty() {
         bail!("no such bench; there are {all:?}");
     }
+    if benches.iter().any(|(package, _)| package == "tests") {
+        install::for_benches()?;
+    }
     must(cargo().args(["build", "--release", "--package", "copydesk"]))?;
     let mut well = true;
     for (package, name) in benches {
         let mut bench = cargo();
         bench.args(["bench", "--package", package, "--bench", name]);
-        well &= passes(bench.env("COPYDESK_BIN", built("release", "copydesk")))?;
+        bench.env("COPYDESK_BIN", built("release", "copydesk"));
+        bench.env("COPYDESK_TEST_TOOLS", shell::tools());
+        well &= passes(&mut bench)?;
     }
     Ok(well)
 }

@@ -2,15 +2,17 @@
 //! made to do. It knows no language: every line that holds `BAD` is a problem, and the quick fix
 //! puts `GOOD` in its place.
 //!
-//! `language_server [--hang METHOD] [--die-on METHOD] [--exit-at-once] [--noise] [--sink]`
+//! `language_server [--hang METHOD] [--die-on METHOD] [--exit-at-once] [--noise] [--sink] [--stamps FILE]`
 //!
 //! `--sink` answers `initialize` and `shutdown`, and swallows all else without looking at it: what
-//! is measured with it is the sender.
+//! is measured with it is the sender. `--stamps` writes down when each change came, in nanoseconds since 1970.
 
 use std::{
     collections::BTreeMap,
+    fs::File,
     io::{self, BufRead, Write},
     process,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use serde_json::{Value, json};
@@ -20,6 +22,7 @@ struct Options {
     die_on: Option<String>,
     noise: bool,
     sink: bool,
+    stamps: Option<File>,
 }
 
 fn main() -> io::Result<()> {
@@ -38,6 +41,7 @@ fn main() -> io::Result<()> {
         die_on: value("--die-on"),
         noise: flag("--noise"),
         sink: flag("--sink"),
+        stamps: value("--stamps").map(File::create).transpose()?,
     };
     let mut documents = BTreeMap::new();
     let mut input = io::BufReader::with_capacity(1 << 20, io::stdin().lock());
@@ -93,6 +97,10 @@ fn act(
             return Ok(());
         }
         "textDocument/didChange" => {
+            if let Some(mut stamps) = options.stamps.as_ref() {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH);
+                writeln!(stamps, "{}", now.unwrap_or_default().as_nanos())?;
+            }
             let text = params["contentChanges"][0]["text"]
                 .as_str()
                 .unwrap_or_default();

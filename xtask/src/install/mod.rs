@@ -63,6 +63,16 @@ const PYTHON_SERVERS: Venv = Venv {
     ],
 };
 
+/// What the bench of tokens holds our tool against, and a package of TypeScript to ask both about.
+const RIVAL: Venv = Venv {
+    name: "rival",
+    pins: &["agent-lsp==0.23.5"],
+};
+const PACKAGES: Npm = Npm {
+    name: "packages",
+    pins: &["rxjs@7.8.2"],
+};
+
 /// Those that only Debian has in a form that can be had without their own package managers.
 const DEBIAN_SERVERS: [Debian; 2] = [
     Debian {
@@ -89,6 +99,13 @@ pub fn language_servers() -> Result<Vec<&'static str>> {
         }
     }
     Ok(missing)
+}
+
+/// All that benches with real servers need.
+pub fn for_benches() -> Result<()> {
+    language_servers()?;
+    RIVAL.install()?;
+    PACKAGES.install()
 }
 
 /// Sees to it that a rust-analyzer that works, and the sources of the standard library, are there.
