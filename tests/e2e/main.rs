@@ -3,6 +3,7 @@
 mod arrows;
 mod bad_input;
 mod compiler;
+mod consequences;
 mod doctor;
 mod edits;
 mod killed;
