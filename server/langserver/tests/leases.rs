@@ -120,6 +120,8 @@ async fn swapped_in_asked_and_swapped_back_under_rising_versions() {
             assert_eq!(hover.value.as_deref(), Some("h"));
             // Typed while it lasts: told when it is over.
             stand.replace("a.rs", "fn", "fn fn");
+            let again = lease.diagnostics(&a).await;
+            assert_eq!(fresh(again), "of version 2", "not what is typed");
             assert_eq!(said(&stand.pool.known_diagnostics(&a.uri)), "of version 1");
             assert_eq!(stand.pool.known_diagnostics(&new.uri), []);
         }
