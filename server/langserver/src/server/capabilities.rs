@@ -357,6 +357,29 @@ mod tests {
                 json!(true),
             ),
             ("/workspace/workspaceEdit/documentChanges", json!(true)),
+            (
+                "/workspace/workspaceEdit/resourceOperations",
+                json!(["create", "rename", "delete"]),
+            ),
+            (
+                "/workspace/workspaceEdit/failureHandling",
+                json!("transactional"),
+            ),
+            ("/workspace/applyEdit", json!(true)),
+            (
+                "/workspace/symbol/resolveSupport/properties/0",
+                json!("location.range"),
+            ),
+            (
+                "/textDocument/documentSymbol/hierarchicalDocumentSymbolSupport",
+                json!(true),
+            ),
+            ("/textDocument/rename/prepareSupport", json!(true)),
+            ("/textDocument/implementation/linkSupport", json!(true)),
+            (
+                "/textDocument/callHierarchy/dynamicRegistration",
+                json!(true),
+            ),
             ("/workspace/configuration", json!(true)),
             ("/window/workDoneProgress", json!(true)),
         ] {
