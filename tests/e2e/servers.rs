@@ -169,6 +169,45 @@ async fn fix_problems_here_and_fix_all_find_what_the_editor_did_not_say() {
     assert_eq!(editor.shutdown().await, 0);
 }
 
+/// As the configuration says; the next question starts it again.
+#[tokio::test]
+async fn a_server_that_nobody_asks_is_ended() {
+    let project = Project::with(&[("scripted.root", ""), ("a.scripted", TEXT)]);
+    let editor = Editor::start(Setup {
+        ways: Ways::vscode(),
+        root: project.root().to_owned(),
+        options: json!({
+            "language_servers": world::language_server(&[]),
+            "language_server_pool": { "idle_shutdown": 1 },
+        }),
+        ..Setup::default()
+    })
+    .await;
+    let uri = tests::client::uri(&project.path("a.scripted"));
+    editor.open_text(&uri, "scripted", TEXT);
+    for expected in ["Fixed 2 of 2 problems.", "No problems found"] {
+        let answer = editor.execute("copydesk.fix", json!({ "uri": uri })).await;
+        let finished = editor.wait_finished(&answer["session"]).await;
+        let message = finished["message"].as_str().unwrap_or_default();
+        assert!(message.starts_with(expected), "{finished}");
+        let ended = async {
+            let servers = async || {
+                let status = editor.execute("copydesk.status", json!({})).await;
+                status["languageServers"].clone()
+            };
+            while servers().await != json!([]) {
+                tokio::task::yield_now().await;
+            }
+        };
+        let within = std::time::Duration::from_secs(30);
+        assert!(
+            tokio::time::timeout(within, ended).await.is_ok(),
+            "it runs on"
+        );
+    }
+    assert_eq!(editor.shutdown().await, 0);
+}
+
 #[tokio::test]
 async fn code_actions_never_wait_for_a_server_that_hangs() {
     let (_project, editor, uri) = fixing(Ways::vscode(), &["--hang", "initialize"]).await;
