@@ -84,6 +84,7 @@ pub fn memory(trees: &[&Tree]) -> Vec<u64> {
         .collect()
 }
 
+/// The same: not found out here.
 #[cfg(not(unix))]
 pub fn memory(trees: &[&Tree]) -> Vec<u64> {
     vec![0; trees.len()]
