@@ -231,6 +231,33 @@ async fn an_action_is_named_by_its_title_or_its_beginning() {
     assert_eq!(stand.disk("a.rs"), "mod m;\n");
 }
 
+/// Who names only a line means all that is wrong in it.
+#[tokio::test]
+async fn a_line_stands_for_what_is_wrong_in_it() {
+    let stand = Stand::scripted(&[("a.rs", "fn a() { wrong }\n")], |_| {
+        let mut able = able();
+        able["diagnosticProvider"] =
+            json!({"interFileDependencies": false, "workspaceDiagnostics": false});
+        let problem = json!({"range": at(0, 9, 14), "severity": 1, "message": "wrong"});
+        json!({"capabilities": able, "on": {
+            "textDocument/diagnostic": always(&json!({"kind": "full", "items": [problem]})),
+            "textDocument/codeAction": always(&json!([{"title": "Put it right", "kind": "quickfix", "edit": {"changes": {}}}])),
+        }})
+    });
+    for (more, range, problems) in [
+        (json!({"line": 1}), at(0, 9, 14), 1),
+        (json!({"line": 1, "character": 12}), at(0, 9, 14), 1),
+        (json!({"line": 1, "character": 1}), at(0, 0, 0), 0),
+    ] {
+        let text = stand.ask("codeActions", "a.rs", more.clone()).await;
+        assert!(text.ends_with("- Put it right [quickfix]"), "{text}");
+        let asked = stand.asked("textDocument/codeAction");
+        let asked = asked.last().expect("asked");
+        let told = asked["context"]["diagnostics"].as_array().map(Vec::len);
+        assert_eq!((&asked["range"], told), (&range, Some(problems)), "{more}");
+    }
+}
+
 /// What the run has changed is formatted, and nothing else.
 #[tokio::test]
 async fn formatting_keeps_to_what_the_run_has_changed() {

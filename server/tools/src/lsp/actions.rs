@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use langserver::{Answer, CodeAction, Diagnosis, Diagnostic, FileChange, QueryError};
-use workspace::{ByteOffset, ByteRange, DocumentUri, Edit};
+use workspace::{ByteRange, DocumentUri, Edit};
 
 use super::{Call, Spot, Unanswered, change, trust};
 use crate::{
@@ -122,7 +122,9 @@ async fn problems(spot: &Spot, cx: &Context) -> (Vec<Diagnostic>, bool) {
         Diagnosis::Pending(list) => (list, false),
         Diagnosis::Unavailable(_) => (Vec::new(), true),
     };
-    let here = |problem: &Diagnostic| touches(problem.range, spot.at);
+    // Who names a line means all that is wrong in it.
+    let place = spot.line.unwrap_or_else(|| point(spot));
+    let here = |problem: &Diagnostic| touches(problem.range, place);
     (all.into_iter().filter(here).collect(), is_fresh)
 }
 
@@ -131,13 +133,11 @@ async fn ask_about(
     problems: &[Diagnostic],
     cx: &Context,
 ) -> Result<Answer<Vec<CodeAction>>, QueryError> {
-    // Over one problem its whole range is asked about; over several, the place that they share.
+    // Over one problem its whole range is asked about; over several, the place that they share, or the line.
     let range = match problems {
+        [] => point(spot),
         [one] => one.range,
-        _ => ByteRange {
-            start: spot.at,
-            end: spot.at,
-        },
+        _ => spot.line.unwrap_or_else(|| point(spot)),
     };
     let uri = &spot.snapshot.uri;
     cx.pool.code_actions(uri, range, problems, &cx.cancel).await
@@ -192,6 +192,13 @@ fn is_fix(action: &CodeAction) -> bool {
         .is_some_and(|kind| kind.split('.').next() == Some("quickfix"))
 }
 
-fn touches(range: ByteRange, offset: ByteOffset) -> bool {
-    range.start <= offset && offset <= range.end
+fn touches(range: ByteRange, place: ByteRange) -> bool {
+    range.start <= place.end && place.start <= range.end
+}
+
+fn point(spot: &Spot) -> ByteRange {
+    ByteRange {
+        start: spot.at,
+        end: spot.at,
+    }
 }

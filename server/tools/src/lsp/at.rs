@@ -24,6 +24,8 @@ pub struct Spot {
     pub at: ByteOffset,
     /// It was found by its name, so that the answer should say where it is.
     pub by_name: bool,
+    /// Only a line was named: this one.
+    pub line: Option<ByteRange>,
 }
 
 pub async fn aim(call: &Call<'_>) -> Result<Aim, Unanswered> {
@@ -33,11 +35,23 @@ pub async fn aim(call: &Call<'_>) -> Result<Aim, Unanswered> {
             snapshot: snapshot.clone(),
             at,
             by_name,
+            line: None,
         })
     };
     let symbol = call.input.symbol.as_deref().map(str::trim);
     let Some(symbol) = symbol.filter(|symbol| !symbol.is_empty()) else {
-        return Ok(here(by_position(call)?, false));
+        let at = by_position(call)?;
+        let line = snapshot.text.position(at, Encoding::Utf32).line as usize;
+        let whole = ByteRange {
+            start: snapshot.text.line_start(line),
+            end: snapshot.text.line_end(line),
+        };
+        return Ok(Aim::At(Spot {
+            snapshot: snapshot.clone(),
+            at,
+            by_name: false,
+            line: call.input.character.is_none().then_some(whole),
+        }));
     };
     let wanted = Wanted::of(symbol);
     if wanted.name.is_empty() {
@@ -276,6 +290,7 @@ async fn among(call: &Call<'_>, symbol: &str, found: &[ByteOffset]) -> Result<Ai
         snapshot: snapshot.clone(),
         at,
         by_name: true,
+        line: None,
     }))
 }
 
@@ -334,6 +349,7 @@ async fn in_the_project(call: &Call<'_>, symbol: &str, wanted: &Wanted) -> Resul
                 snapshot,
                 at,
                 by_name: true,
+                line: None,
             }))
         }
         several => {
@@ -386,6 +402,7 @@ async fn one_thing(call: &Call<'_>, found: &[(usize, FoundSymbol)], name: &str) 
         at: name_in(&snapshot, range, name),
         snapshot,
         by_name: true,
+        line: None,
     })
 }
 

@@ -8,7 +8,7 @@ use workspace::{DocumentUri, Snapshot};
 
 use super::{
     Call, count, line_text, position,
-    tests_apart::{is_in_test_module, is_test_name, is_test_path},
+    tests_apart::{is_test_name, is_test_path, test_module},
 };
 
 /// How many lines are shown with their text, of the code and of its tests.
@@ -133,6 +133,7 @@ async fn grouped(
         let snapshot = &places[0].snapshot;
         let outline = call.outlines.soon(snapshot).await;
         let whole = is_test_path(&shown);
+        let module = test_module(snapshot);
         let (mut ours, mut theirs): (Vec<Line>, Vec<Line>) = (Vec::new(), Vec::new());
         for place in places {
             let (line, column) = position(snapshot, place.range.start);
@@ -141,7 +142,8 @@ async fn grouped(
                 .iter()
                 .flatten()
                 .any(|symbol| is_test_name(&symbol.name));
-            let is_test = whole || in_test || is_in_test_module(snapshot, place.range.start);
+            let in_module = module.is_some_and(|from| from <= place.range.start);
+            let is_test = whole || in_test || in_module;
             let lines = if is_test { &mut theirs } else { &mut ours };
             match lines.last_mut() {
                 Some(last) if last.number == line => last.columns.push(column),

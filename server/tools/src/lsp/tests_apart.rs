@@ -45,22 +45,25 @@ pub fn is_test_path(path: &str) -> bool {
 
 /// Whether a place lies in a module that is built for tests alone.
 pub fn is_in_test_module(snapshot: &Snapshot, at: ByteOffset) -> bool {
+    test_module(snapshot).is_some_and(|from| from <= at)
+}
+
+/// Where a file's module begins that is built for tests alone. It ends the file, by custom.
+pub fn test_module(snapshot: &Snapshot) -> Option<ByteOffset> {
     let is_rust = snapshot
         .uri
         .path()
         .and_then(Path::extension)
         .is_some_and(|extension| extension == "rs");
     if !is_rust {
-        return false;
+        return None;
     }
-    // Such a module ends its file by custom.
-    let lines = snapshot.text.line_count();
-    let first = (0..lines).find(|line| {
-        let text = |line: usize| snapshot.text.line(line).unwrap_or_default();
-        let is_module = |line: &str| line.starts_with("mod ") && line.trim_end().ends_with('{');
-        text(*line).starts_with("#[cfg(test)]") && (1..=2).any(|next| is_module(&text(line + next)))
-    });
-    first.is_some_and(|first| snapshot.text.line_start(first) <= at)
+    let text = snapshot.text.to_string();
+    let is_module = |line: &str| line.starts_with("mod ") && line.trim_end().ends_with('{');
+    text.match_indices("#[cfg(test)]")
+        .filter(|(at, _)| *at == 0 || text[..*at].ends_with('\n'))
+        .find(|(at, _)| text[*at..].lines().skip(1).take(2).any(is_module))
+        .map(|(at, _)| ByteOffset(at))
 }
 
 /// Whether a symbol with this name is a test, or holds tests.
@@ -71,6 +74,23 @@ pub fn is_test_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn modules() {
+        let text =
+            "#[cfg(test)]\nuse x;\nfn a() {}\n#[cfg(test)]\n#[path = \"x\"]\nmod tests {\n}\n";
+        let open = |name: &str, text: &str| {
+            let uri = workspace::DocumentUri::parse(name).expect("a uri");
+            workspace::Buffers::new().open(uri, "x", 1, text)
+        };
+        let begins = text.rfind("#[cfg(test)]").map(ByteOffset);
+        assert_eq!(test_module(&open("file:///a.rs", text)), begins);
+        assert_eq!(test_module(&open("file:///a.py", text)), None);
+        assert_eq!(
+            test_module(&open("file:///a.rs", "#[cfg(test)]\nmod tests;\n")),
+            None
+        );
+    }
 
     #[test]
     fn paths() {
