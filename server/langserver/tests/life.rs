@@ -390,8 +390,7 @@ fn choosing(files: &[(&str, &str)], configured: &Value) -> Stand {
 async fn which_server_is_taken() {
     let works = json!(["$F/works"]);
     let missing = json!(["$F/no-such-program"]);
-    let one =
-        |command: &Value| json!({"command": command, "languages": ["x"], "root_markers": ["mark"]});
+    let one = |command: &Value| json!({"command": command, "languages": ["x"], "root_markers": ["mark"], "ready": "initialized"});
     let with = |mut server: Value, key: &str, value: Value| {
         server[key] = value;
         server
