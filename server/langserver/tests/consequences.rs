@@ -183,7 +183,7 @@ async fn it_ends_in_time_and_says_what_is_pending() {
     for (script, expected) in [
         (starting, r#"[] 0 ["a.rs scripted is starting"] 0"#),
         (silent, r#"[] 0 ["a.rs scripted has not finished"] 0"#),
-        (dying, "[] 0 [] 1"),
+        (dying, r#"[] 0 ["a.rs scripted died: exit status: 3"] 0"#),
     ] {
         let stand = Stand::scripted_within(script, Limits::default());
         let before = edit(&stand, "a.rs", "def f 1\n");

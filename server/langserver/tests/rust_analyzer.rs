@@ -39,6 +39,8 @@ async fn the_main_job_over_unsaved_text() {
     let stand = small_crate();
     break_and_cure(&stand).await;
     other_files_follow_the_buffer(&stand).await;
+    held_text_is_for_the_lease_alone(&stand).await;
+    what_an_edit_breaks_elsewhere(&stand).await;
     the_compiler_follows_saves(&stand).await;
     killed_while_asked(&stand).await;
     let begun = Instant::now();
@@ -174,6 +176,54 @@ async fn other_files_follow_the_buffer(stand: &Stand) {
         ["lib.rs:5 pub fn total(sizes: &[u32]) -> u32 {"],
         "as it is on disk"
     );
+}
+
+/// A signature that changed in held text: who looks under the lease sees what that breaks, and nobody else.
+async fn held_text_is_for_the_lease_alone(stand: &Stand) {
+    let shapes = stand
+        .buffers
+        .get(&stand.uri("src/shapes.rs"))
+        .expect("open");
+    let lib = stand
+        .workspace
+        .read(&stand.uri("src/lib.rs"))
+        .expect("readable");
+    assert_eq!(fresh(stand, "src/shapes.rs").await, Vec::<String>::new());
+    let text = LIB.replace("sizes: &[u32]", "sizes: &[u32], more: u32");
+    let held = workspace::Snapshot {
+        text: workspace::Text::new(&text),
+        ..lib.clone()
+    };
+    {
+        let lease = stand
+            .pool
+            .lease(vec![held.clone()], A_MINUTE, &never())
+            .await;
+        let Diagnosis::Fresh(found) = lease.diagnostics(&shapes).await else {
+            panic!("not fresh")
+        };
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].code.as_deref(), Some("E0107"));
+        let at = ByteOffset(text.find("total").expect("a function"));
+        let used = lease.references(&held, at, false).await.expect("answered");
+        assert_eq!(places(&used.value).len(), 2, "{:?}", used.value);
+        assert_eq!(stand.pool.known_diagnostics(&shapes.uri), []);
+    }
+    assert_eq!(stand.pool.known_diagnostics(&shapes.uri), []);
+    assert_eq!(fresh(stand, "src/shapes.rs").await, Vec::<String>::new());
+}
+
+async fn what_an_edit_breaks_elsewhere(stand: &Stand) {
+    let before = stand.open("src/lib.rs", LIB);
+    stand.replace("src/lib.rs", "sizes: &[u32]", "sizes: &[u32], more: u32");
+    let found = stand.pool.consequences(&[before], A_MINUTE, &never()).await;
+    let [(text, broken)] = &found.added[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(text.uri, stand.uri("src/shapes.rs"));
+    assert_eq!(broken.code.as_deref(), Some("E0107"));
+    assert_eq!((found.cured, found.pending.len()), (0, 0), "{found:?}");
+    stand.buffers.close(&stand.uri("src/lib.rs"));
 }
 
 /// What only the compiler finds comes after a save, and is not fresh any more when something was typed.

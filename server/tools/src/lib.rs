@@ -1,6 +1,7 @@
 //! What one call of the model does: one file a tool, its words for the model in a Markdown file
 //! beside it. Tools ask `workspace` and `langserver`; they never speak to an editor.
 
+pub mod aftermath;
 mod context;
 mod diff;
 mod edit;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use model::{Block, Message, Role};
 use serde_json::{Value, json};
-use tools::problems::Problem;
+use tools::{aftermath, problems::Problem};
 
 use super::choice;
 
@@ -35,6 +35,7 @@ pub fn next(messages: &[Message]) -> Next {
         done,
         seen: None,
         outcomes: Vec::new(),
+        added: Vec::new(),
     };
     for target in &targets {
         match plan.cure(target) {
@@ -42,7 +43,16 @@ pub fn next(messages: &[Message]) -> Next {
             Err(call) => return Next::Call(call),
         }
     }
-    Next::Say(summary(&plan.outcomes))
+    let mut said = summary(&plan.outcomes);
+    for problem in &plan.added {
+        said.push_str(&format!(
+            "\nNew in {}:{}: {}",
+            problem.path,
+            problem.line,
+            first_line(&problem.message)
+        ));
+    }
+    Next::Say(said)
 }
 
 fn nothing_to_do() -> String {
@@ -124,6 +134,8 @@ struct Plan {
     /// What the server last said of the file; `None`: not asked, or it could not say.
     seen: Option<Vec<Problem>>,
     outcomes: Vec<(Problem, Outcome)>,
+    /// Errors in other files that fixes have brought: nobody looks there.
+    added: Vec<Problem>,
 }
 
 impl Plan {
@@ -168,6 +180,10 @@ impl Plan {
                 why: applied.output,
             });
         }
+        // Only what is new: what there is in this file is asked for next.
+        let added = aftermath::added(&applied.output).into_iter();
+        self.added
+            .extend(added.filter(|one| one.path != target.path && one.severity == "error"));
         let looked = self.take("diagnostics", target, None)?;
         if !looked.ok || looked.output.contains("(PENDING") {
             self.seen = None;
@@ -487,6 +503,26 @@ mod tests {
         );
         assert!(said.starts_with("Fixed 2 of 2 problems."), "{said}");
         assert!(!said.contains("gone with another"), "{said}");
+    }
+
+    #[test]
+    fn what_a_fix_breaks_elsewhere_is_told_and_not_taken_for_what_there_is() {
+        let said = play(
+            "a.rs:3:5: error[E1] one (ra)\n",
+            &[
+                ("diagnostics", "a.rs:3:5: error[E1] one (ra)\n"),
+                ("codeActions 3:5", "- A [quickfix]\n"),
+                (
+                    "applyCodeAction 3:5 \"A\"",
+                    "Applied\n\nProblems that these changes added (2; 1 cured):\na.rs:3:5: warning[E1] one (ra)\nb.rs:7:1: error[E2] two (ra)",
+                ),
+                ("diagnostics", "No problems in a.rs (checked just now)"),
+            ],
+        );
+        assert_eq!(
+            said,
+            "Fixed \"one\" by the quick fix \"A\"; the problem is gone.\nNew in b.rs:7: two"
+        );
     }
 
     #[test]

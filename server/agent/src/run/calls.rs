@@ -10,7 +10,8 @@ use tokio::{
     task::{JoinHandle, coop::consume_budget, spawn_blocking},
     time::{Instant, timeout_at},
 };
-use tools::{Context, Output, Prepared, ToolError};
+use tools::{Context, Output, Prepared, ToolError, aftermath};
+use workspace::Snapshot;
 
 use super::Run;
 use crate::{
@@ -31,6 +32,12 @@ struct Ready<'a> {
     prepared: Result<Prepared, String>,
 }
 
+/// What came of a call.
+struct Ended {
+    ok: bool,
+    output: Output,
+}
+
 impl Run {
     pub(super) async fn make(&mut self, calls: &[ToolCall], cx: &Context) -> Vec<Block> {
         let mut ready = Vec::with_capacity(calls.len());
@@ -46,10 +53,13 @@ impl Run {
             let prepared = one.prepared.as_ref();
             prepared.is_ok_and(|prepared| prepared.tool.changes(&prepared.input))
         };
-        let at_once = match ready.iter().any(changes) {
-            true => 1,
-            false => AT_ONCE,
+        // When this has been made, nothing changes any more.
+        let last_change = ready.iter().rposition(changes);
+        let at_once = match last_change {
+            Some(_) => 1,
+            None => AT_ONCE,
         };
+        let mut before = Vec::new();
         let mut wind_up = None;
         let mut results = Vec::with_capacity(calls.len());
         let mut waiting = ready.iter();
@@ -64,7 +74,20 @@ impl Run {
             let Some((one, task)) = begun.pop_front() else {
                 break;
             };
-            results.push(self.finish(one, task, &mut wind_up).await);
+            let mut ended = self.end(one, task, &mut wind_up).await;
+            for applied in &ended.output.applied {
+                let is_known = |known: &Snapshot| known.uri == applied.before.uri;
+                if !applied.hunks.is_empty() && !before.iter().any(is_known) {
+                    before.push(applied.before.clone());
+                }
+            }
+            if last_change == Some(results.len())
+                && let Some(aftermath) = self.aftermath(std::mem::take(&mut before), cx).await
+            {
+                ended.output.text.push_str("\n\n");
+                ended.output.text.push_str(&aftermath);
+            }
+            results.push(self.tell(one, ended));
             consume_budget().await;
         }
         // Nobody has to hear of calls that never began, but a conversation has an answer to each.
@@ -127,12 +150,13 @@ impl Run {
         }))
     }
 
-    async fn finish(
+    /// What came of a call, once it has ended.
+    async fn end(
         &mut self,
         ready: &Ready<'_>,
         task: Option<JoinHandle<Result<Output, ToolError>>>,
         wind_up: &mut Option<Instant>,
-    ) -> Block {
+    ) -> Ended {
         let result = match (task, &ready.prepared) {
             (_, Err(reason)) => Err(reason.clone()),
             (None, Ok(_)) => Err(ToolError::Cancelled.to_string()),
@@ -146,9 +170,34 @@ impl Run {
             Ok(output) => (true, output),
             Err(text) => (false, Output::text(text)),
         };
-        for applied in output.applied {
-            self.outlet.emit(EventKind::Edit { applied });
+        for applied in &output.applied {
+            self.outlet.emit(EventKind::Edit {
+                applied: applied.clone(),
+            });
         }
+        Ended { ok, output }
+    }
+
+    /// What the changes of this step, of documents that were like this before, did to the problems.
+    async fn aftermath(&self, before: Vec<Snapshot>, cx: &Context) -> Option<String> {
+        if before.is_empty() || self.cancel.is_cancelled() {
+            return None;
+        }
+        self.session.set_step("Checking what changed");
+        let (cx, runtime) = (cx.clone(), Handle::current());
+        let asked = spawn_blocking(move || runtime.block_on(aftermath::told(&before, &cx)));
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => None,
+            told = asked => told.unwrap_or_else(|error| {
+                tracing::error!(%error, "what changed could not be looked at");
+                None
+            }),
+        }
+    }
+
+    /// Says what came of a call: the same to whoever watches and to the model.
+    fn tell(&self, ready: &Ready<'_>, Ended { ok, output }: Ended) -> Block {
         self.outlet.emit(EventKind::ToolResult {
             id: ready.call.id.clone(),
             ok,

@@ -66,7 +66,7 @@ pub struct Consequences {
     pub added: Vec<(Snapshot, Diagnostic)>,
     /// How many that were there before are gone.
     pub cured: usize,
-    /// Documents about which the servers had not finished in time, and how far they are.
+    /// Documents about which the servers could not say it in time, and why.
     pub pending: Vec<(DocumentUri, String)>,
     /// Documents about which no server can say anything, and why.
     pub unavailable: Vec<(DocumentUri, String)>,

@@ -82,22 +82,24 @@ impl Pool {
         let server = match slot.acquire(self, patience).await {
             Ok(server) => server,
             Err(QueryError::NotReady { name }) => {
-                return step.none(&Heard::Pending, &format!("{name} is starting"));
+                return step.pending(&format!("{name} is starting"));
             }
-            Err(QueryError::Cancelled) => return step.none(&Heard::Pending, "cancelled"),
-            Err(error) => return step.none(&Heard::Unavailable(error.to_string()), ""),
+            Err(error @ (QueryError::NotInstalled { .. } | QueryError::NoServer { .. })) => {
+                return step.unavailable(&error.to_string());
+            }
+            Err(error) => return step.pending(&error.to_string()),
         };
+        if server.is_mute() {
+            let reason = format!("{} tells of no problems", server.name());
+            return step.unavailable(&reason);
+        }
         for now in step.edited.iter().filter_map(|one| one.now.as_ref()) {
             server.show(now);
         }
         match server.ready(patience).await {
             Ok(true) => {}
-            Ok(false) => {
-                let why = format!("{} is still indexing", server.name());
-                return step.none(&Heard::Pending, &why);
-            }
-            Err(QueryError::Cancelled) => return step.none(&Heard::Pending, "cancelled"),
-            Err(error) => return step.none(&Heard::Unavailable(error.to_string()), ""),
+            Ok(false) => return step.pending(&format!("{} is still indexing", server.name())),
+            Err(error) => return step.pending(&error.to_string()),
         }
         step.look(&server).await;
         step.result(server.name())
@@ -336,17 +338,25 @@ impl Step<'_> {
             .collect()
     }
 
-    /// The answer where nothing could be asked.
-    fn none(self, heard: &Heard, why: &str) -> Consequences {
-        let uris = self.edited.into_iter().map(|one| one.before.uri);
-        let mut all = Consequences::default();
-        match heard {
-            Heard::Unavailable(reason) => {
-                all.unavailable = uris.map(|uri| (uri, reason.clone())).collect();
-            }
-            _ => all.pending = uris.map(|uri| (uri, why.to_owned())).collect(),
+    /// The answer where nothing could be asked now.
+    fn pending(self, why: &str) -> Consequences {
+        Consequences {
+            pending: self.each_with(why),
+            ..Consequences::default()
         }
-        all
+    }
+
+    /// The answer where nothing can be asked.
+    fn unavailable(self, why: &str) -> Consequences {
+        Consequences {
+            unavailable: self.each_with(why),
+            ..Consequences::default()
+        }
+    }
+
+    fn each_with(self, why: &str) -> Vec<(DocumentUri, String)> {
+        let edited = self.edited.into_iter();
+        edited.map(|one| (one.before.uri, why.to_owned())).collect()
     }
 
     fn result(self, server: &str) -> Consequences {
@@ -366,12 +376,10 @@ impl Step<'_> {
                     all.added
                         .extend(added.into_iter().map(|one| (now.clone(), one)));
                 }
-                (Some(Heard::Unavailable(reason)), _) | (_, Some(Heard::Unavailable(reason))) => {
-                    if why != Why::Open {
-                        all.unavailable.push((uri, reason));
-                    }
-                }
                 _ if why == Why::Open => {}
+                (Some(Heard::Unavailable(reason)), _) | (_, Some(Heard::Unavailable(reason))) => {
+                    all.pending.push((uri, reason));
+                }
                 _ => all
                     .pending
                     .push((uri, format!("{server} has not finished"))),

@@ -29,6 +29,8 @@ const SETTLED: Duration = Duration::from_millis(200);
 const UNTIL_A_CHECK_BEGINS: Duration = Duration::from_secs(2);
 /// Within this long after a change a server that pushes has said what it did to the diagnostics of other documents.
 const LOOKS_ANEW: Duration = Duration::from_millis(1500);
+/// A server that has pushed nothing for so long is taken for one that has nothing to say.
+const UNTIL_IT_IS_MUTE: Duration = Duration::from_secs(20);
 const IN_THE_BACKGROUND: Duration = Duration::from_secs(30);
 
 /// Whether what is said of a document is of its text.
@@ -130,6 +132,14 @@ impl Server {
                 return Heard::Pending;
             }
         }
+    }
+
+    /// Whether it has had the time to tell of problems, and told of none and can't be asked.
+    pub fn is_mute(&self) -> bool {
+        let introduced = self.introduced.get();
+        introduced.is_some_and(|introduced| introduced.since.elapsed() > UNTIL_IT_IS_MUTE)
+            && !self.supports(PULL, None)
+            && !self.store.has_been_pushed()
     }
 
     fn said_natively(&self, snapshot: &Snapshot) -> Heard {

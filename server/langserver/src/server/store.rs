@@ -169,6 +169,13 @@ impl Store {
         said.get(uri)?.pulled.as_ref().map(look)
     }
 
+    /// Whether anything was ever pushed.
+    pub fn has_been_pushed(&self) -> bool {
+        let said = self.said();
+        let mut all = said.values();
+        all.any(|said| said.pushed.is_some() || said.parked.is_some())
+    }
+
     /// When something was last pushed for a document, whatever it was of.
     pub fn last_pushed(&self, uri: &DocumentUri) -> Option<Instant> {
         let said = self.said();
