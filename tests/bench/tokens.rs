@@ -49,8 +49,8 @@ const PACKAGES: [Package; 3] = [
         name: "is_meta_character",
         file: "src/lib.rs",
         head: "pub fn is_meta_character(",
-        user: "src/ast/parser.rs",
-        caller: "parse_escape",
+        user: "src/hir/print.rs",
+        caller: "write_literal_char",
         defined: r"fn is_meta_character\b",
     },
     Package {
@@ -70,8 +70,8 @@ const PACKAGES: [Package; 3] = [
         name: "force_str",
         file: "django/utils/encoding.py",
         head: "def force_str(",
-        user: "django/utils/http.py",
-        caller: "urlencode",
+        user: "django/http/multipartparser.py",
+        caller: "_parse",
         defined: r"def force_str\b",
     },
     Package {
