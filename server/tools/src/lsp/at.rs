@@ -163,6 +163,10 @@ fn bare(name: &str) -> (Option<&str>, &str) {
     {
         return (Some(receiver.trim_start_matches('*')), method);
     }
+    // A function without a name that is given to `f` (tsserver): it is not what `f` is.
+    if name.ends_with(") callback") {
+        return (None, name);
+    }
     let end = name.find(['(', '<']).filter(|end| *end > 0);
     (None, end.map_or(name, |end| name[..end].trim_end()))
 }
@@ -476,5 +480,22 @@ async fn candidates(
         text,
         truncated: places.len() > LISTED,
         applied: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bare;
+
+    #[test]
+    fn bare_names() {
+        for (name, expected) in [
+            ("f", (None, "f")),
+            ("f(int)", (None, "f")),
+            ("(*T).f", (Some("T"), "f")),
+            ("f() callback", (None, "f() callback")),
+        ] {
+            assert_eq!(bare(name), expected, "{name}");
+        }
     }
 }
