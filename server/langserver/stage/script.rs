@@ -9,6 +9,8 @@
 //!
 //! What to do is a list of `{"answer": …}`, `{"error": …}`, `{"notify": [method, params]}`, `{"ask": [method, params]}`
 //! (and wait for the answer), `{"print": text}`, `{"stderr": text}`, `{"run": [program, …]}` (and wait for it), `{"die": code}`,
+//! `{"places": [uri, count]}` (an answer of so many), `{"keep": null}` (the request, to be answered later), `{"kept": …}` (an
+//! answer to all that were kept, the last first), `{"send": message}`, `{"bytes": [byte, …]}`,
 //! `{"unless": [program, …]}` (and die if it succeeds), `{"flood": [method, params, count]}`, `{"large": bytes}` (an
 //! answer of that size), `{"where": null}` (a hover that names the folder it runs in), `{"report": null}` (a diagnostic report
 //! with one item that says which version of the document it is of). A request without an instruction is answered with null, one with an empty list never.
@@ -33,6 +35,8 @@ struct Stage<'a> {
     versions: HashMap<String, Value>,
     toy: Toy,
     asked: u64,
+    /// Requests that are answered later.
+    kept: Vec<Value>,
 }
 
 pub fn serve(script: &Path) -> ExitCode {
@@ -52,6 +56,7 @@ pub fn serve(script: &Path) -> ExitCode {
         versions: HashMap::new(),
         toy: Toy::default(),
         asked: 0,
+        kept: Vec::new(),
     };
     stage.write_log(&json!({"pid": std::process::id()}));
     let first = stage.script["first"].clone();
@@ -146,6 +151,26 @@ impl Stage<'_> {
                     let place = json!({"line": 0, "character": 0});
                     let item = json!({"range": {"start": place, "end": place}, "message": said, "severity": 1});
                     Self::answer(message, "result", &json!({"kind": "full", "items": [item]}));
+                }
+                "places" => {
+                    let place = json!({"uri": value[0], "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 1}}});
+                    let all = vec![place; value[1].as_u64().expect("a count") as usize];
+                    Self::answer(message, "result", &json!(all));
+                }
+                "keep" => self.kept.push(message.clone()),
+                "kept" => {
+                    for message in std::mem::take(&mut self.kept).iter().rev() {
+                        Self::answer(message, "result", value);
+                    }
+                }
+                "send" => send(value),
+                "bytes" => {
+                    let bytes = value.as_array().expect("bytes");
+                    let bytes: Vec<u8> = bytes
+                        .iter()
+                        .filter_map(|byte| Some(byte.as_u64()? as u8))
+                        .collect();
+                    write(&bytes);
                 }
                 "ask" => self.ask(value),
                 "print" => write(value.as_str().expect("a text").as_bytes()),
