@@ -126,6 +126,7 @@ impl Half for Vec<Duration> {
 /// Three servers, each of which writes down when a change came.
 async fn changes() -> anyhow::Result<()> {
     const CHANGES: i32 = 300;
+    const TEXT: &str = "text\n";
     process::supervise_with(client::binary(), ["__supervise".into()]);
     let project = Project::with(&[
         ("marker", ""),
@@ -149,7 +150,7 @@ async fn changes() -> anyhow::Result<()> {
     let mut pools = Vec::new();
     let uri = DocumentUri::from_path(&project.path("a.x"))?;
     let cancel = CancellationToken::new();
-    buffers.open(uri.clone(), "alike", 1, "text\n");
+    buffers.open(uri.clone(), "alike", 1, TEXT);
     for (name, config) in &user {
         let workspace = Workspace::new(
             vec![project.root().to_owned()],
@@ -178,22 +179,33 @@ async fn changes() -> anyhow::Result<()> {
         buffers.change(&uri, version, &[change], Encoding::Utf8)?;
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    for pool in &pools {
-        pool.shutdown().await;
-    }
     let mut latest = vec![0_u128; sent.len()];
     for log in &stamps {
-        let text = std::fs::read_to_string(log)?;
-        let came: Vec<u128> = text.lines().filter_map(|line| line.parse().ok()).collect();
-        anyhow::ensure!(
-            came.len() == sent.len(),
-            "{} of {} came",
-            came.len(),
-            sent.len()
-        );
-        for (latest, came) in latest.iter_mut().zip(came) {
-            *latest = (*latest).max(came);
+        // Each text is one letter longer; one that was overtaken by the next came with that.
+        let came = loop {
+            let text = std::fs::read_to_string(log)?;
+            let line = |line: &str| {
+                let (length, at) = line.split_once(' ')?;
+                Some((length.parse::<usize>().ok()?, at.parse::<u128>().ok()?))
+            };
+            let came: Vec<(usize, u128)> = text.lines().filter_map(line).collect();
+            if came
+                .last()
+                .is_some_and(|(length, _)| *length == TEXT.len() + sent.len())
+            {
+                break came;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        for (number, latest) in latest.iter_mut().enumerate() {
+            let has = came
+                .iter()
+                .find(|(length, _)| *length > TEXT.len() + number);
+            *latest = has.map_or(*latest, |(_, at)| (*at).max(*latest));
         }
+    }
+    for pool in &pools {
+        pool.shutdown().await;
     }
     let nanos = |nanos: u128| Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
     let took: Vec<Duration> = latest

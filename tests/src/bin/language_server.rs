@@ -5,7 +5,7 @@
 //! `language_server [--hang METHOD] [--die-on METHOD] [--exit-at-once] [--noise] [--sink] [--stamps FILE]`
 //!
 //! `--sink` answers `initialize` and `shutdown`, and swallows all else without looking at it: what
-//! is measured with it is the sender. `--stamps` writes down when each change came, in nanoseconds since 1970.
+//! is measured with it is the sender. `--stamps` writes down when each text came: its length, and nanoseconds since 1970.
 
 use std::{
     collections::BTreeMap,
@@ -97,13 +97,14 @@ fn act(
             return Ok(());
         }
         "textDocument/didChange" => {
-            if let Some(mut stamps) = options.stamps.as_ref() {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH);
-                writeln!(stamps, "{}", now.unwrap_or_default().as_nanos())?;
-            }
             let text = params["contentChanges"][0]["text"]
                 .as_str()
                 .unwrap_or_default();
+            if let Some(mut stamps) = options.stamps.as_ref() {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH);
+                let now = now.unwrap_or_default().as_nanos();
+                writeln!(stamps, "{} {now}", text.len())?;
+            }
             documents.insert(uri, text.to_owned());
             return Ok(());
         }
