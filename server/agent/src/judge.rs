@@ -234,6 +234,15 @@ mod tests {
             std::os::unix::fs::symlink(".git/hooks", world.folder.path().join("in/innocent"))
                 .expect("the link is made");
             denied("write", r#"{"filePath":"innocent/pre-push","content":""}"#);
+            // A link to what does not exist yet: writing to it would make that.
+            let link = |target: &str, name: &str| {
+                std::os::unix::fs::symlink(target, world.folder.path().join("in").join(name))
+                    .expect("the link is made");
+            };
+            link(".git/hooks/new", "notes");
+            denied("write", r#"{"filePath":"notes","content":""}"#);
+            link(".git/new/hook", "more");
+            denied("write", r#"{"filePath":"more","content":""}"#);
         }
     }
 

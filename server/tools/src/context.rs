@@ -140,9 +140,8 @@ pub fn is_guarded(path: &Path) -> bool {
                 .any(|name| part.as_os_str().eq_ignore_ascii_case(name))
         })
     };
-    // What does not exist yet is made in the nearest folder that does.
-    let real = path.ancestors().find_map(|above| above.canonicalize().ok());
-    holds(path) || real.is_some_and(|real| holds(&real))
+    // What does not exist yet may still be led to: a link is followed to what a write would make.
+    holds(path) || workspace::resolve(path).is_some_and(|real| holds(&real))
 }
 
 /// `C:\x` is a path; `untitled:Untitled-1` and `file:///x` are uris.

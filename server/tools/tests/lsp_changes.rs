@@ -155,6 +155,10 @@ async fn many_changes_are_counted() {
     .assert_eq(&stand.ask("rename", "a.rs", place).await);
     let place = json!({"line": 1});
     expect!["! rename needs `newName`"].assert_eq(&stand.ask("rename", "a.rs", place).await);
+    // Some servers write whatever they are given.
+    let place = json!({"line": 1, "newName": "y\nz"});
+    expect!["! newName is one name, on one line"]
+        .assert_eq(&stand.ask("rename", "a.rs", place).await);
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ pub use disk::{ReadError, WriteError, read_file};
 pub use edit::{Conflict, Edit, EditError, Replacement};
 pub use host::{FileOperation, Host, HostError, Reply};
 pub use position::{ByteOffset, ByteRange, Encoding, Position, Range};
+pub use roots::resolve;
 pub use search::{
     Case, GlobFound, GlobMatch, GlobQuery, GrepFound, GrepMatch, GrepQuery, LIMIT, LIST_LIMIT,
     ListQuery, Listed, Listing, SearchError, Thing, Unsearched,

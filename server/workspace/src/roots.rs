@@ -45,7 +45,7 @@ impl Roots {
 
 /// Where an absolute path really leads, whether or not there is something yet; `None` if it leads nowhere that we could
 /// know.
-fn resolve(path: &Path) -> Option<PathBuf> {
+pub fn resolve(path: &Path) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;
     }

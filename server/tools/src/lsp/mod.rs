@@ -269,6 +269,10 @@ impl Call<'_> {
             }
             Operation::Rename => {
                 let name = needed(input.new_name.as_deref(), "rename", "newName")?;
+                if name.contains(char::is_control) {
+                    let message = "newName is one name, on one line";
+                    return Err(ToolError::Input(message.into()).into());
+                }
                 change::rename(self, &spot, name).await
             }
             // Hover, and what has been answered above.
