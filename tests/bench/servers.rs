@@ -269,17 +269,7 @@ fn memory() -> anyhow::Result<()> {
 
 /// References of a much used function by its name, warm, through the pool and by a bare client.
 async fn large_tree(tree: &Path) -> anyhow::Result<()> {
-    let (file, head) = ("ra_ap_syntax/src/syntax_node.rs", "impl SyntaxTreeBuilder");
-    let (file, name) = match std::env::var("COPYDESK_BENCH_SYMBOL") {
-        Ok(symbol) => {
-            let (file, name) = symbol.split_once('#').unwrap_or((file, head));
-            (file.to_owned(), name.to_owned())
-        }
-        Err(_) => (
-            "ra_ap_stdx/src/lib.rs".to_owned(),
-            "fn format_to".to_owned(),
-        ),
-    };
+    let (file, name) = ("ra_ap_ide_db/src/helpers.rs", "fn pick_best_token");
     process::supervise_with(client::binary(), ["__supervise".into()]);
     let buffers = Buffers::new();
     let workspace = Workspace::new(
@@ -293,10 +283,10 @@ async fn large_tree(tree: &Path) -> anyhow::Result<()> {
         ..patient()
     };
     let pool = Pool::with_limits(servers::RUST_ANALYZER.alone(), workspace.clone(), limits);
-    let uri = DocumentUri::from_path(&tree.join(&file))?;
+    let uri = DocumentUri::from_path(&tree.join(file))?;
     let text = workspace.read(&uri)?.text.to_string();
     let at = text
-        .find(&name)
+        .find(name)
         .map(|at| at + name.rfind(' ').map_or(0, |space| space + 1));
     let at = ByteOffset(at.ok_or_else(|| anyhow::anyhow!("{name} is not in {file}"))?);
     let cancel = CancellationToken::new();
@@ -311,21 +301,10 @@ async fn large_tree(tree: &Path) -> anyhow::Result<()> {
         &millis(begun.elapsed()),
         "",
     );
-    let mut ours = Vec::new();
-    for _ in 0..10 {
-        let begun = Instant::now();
-        let found = pool.references(&uri, at, true, &cancel).await?;
-        ours.push(begun.elapsed());
-        anyhow::ensure!(
-            found.value.len() == first.value.len() && found.complete,
-            "not the same"
-        );
-    }
     let before: &str = &text[..at.0];
     let position = json!({
         "line": before.matches('\n').count(), "character": before.len() - before.rfind('\n').map_or(0, |end| end + 1)
     });
-    pool.shutdown().await;
     let (program, arguments) = servers::RUST_ANALYZER.command();
     let options = servers::RUST_ANALYZER.alone()["rust-analyzer"].settings["rust-analyzer"].clone();
     let mut plain = Plain::start(&program, arguments, tree, options)?;
@@ -338,19 +317,30 @@ async fn large_tree(tree: &Path) -> anyhow::Result<()> {
         "",
     );
     let asked = json!({ "textDocument": { "uri": uri.as_str() }, "position": position, "context": { "includeDeclaration": true } });
-    let mut bare = Vec::new();
-    for _ in 0..11 {
+    let begun = Instant::now();
+    plain.request("textDocument/references", &asked)?;
+    row(
+        "large tree: first references of the bare server",
+        &millis(begun.elapsed()),
+        "",
+    );
+    // In turns: whatever else the machine does, it does to both.
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..30 {
+        let begun = Instant::now();
+        let found = pool.references(&uri, at, true, &cancel).await?;
+        ours.push(begun.elapsed());
+        anyhow::ensure!(
+            found.value.len() == first.value.len() && found.complete,
+            "not the same"
+        );
         let begun = Instant::now();
         let answer = plain.request("textDocument/references", &asked)?;
         bare.push(begun.elapsed());
         let count = answer.as_array().map_or(0, Vec::len);
         anyhow::ensure!(count == first.value.len(), "the bare server found {count}");
     }
-    row(
-        "large tree: first references of the bare server",
-        &millis(bare.remove(0)),
-        "",
-    );
+    pool.shutdown().await;
     let (ours, bare) = (median(ours), median(bare));
     row(
         &format!("large tree: warm references, {} bare", millis(bare)),
