@@ -205,3 +205,23 @@ async fn it_ends_in_time_and_says_what_is_pending() {
     let found = after(&stand, &[before]).await;
     assert_eq!(said(&found), "[] 0 [] 1", "no server for it");
 }
+
+/// What a `.copydeskignore` hides is not told of, though an editor has it open, by servers of ours and by the editor's.
+#[tokio::test]
+async fn a_hidden_file_that_is_open() {
+    for way in WAYS {
+        let files = [
+            ("a.rs", "def f 1\n"),
+            ("secret.rs", "call f 1\n"),
+            (".copydeskignore", "secret.rs\n"),
+        ];
+        let stand = stand(way, &files).await;
+        let hidden = stand.open("secret.rs", "call f 1\ncall s3cret 1\n");
+        let before = edit(&stand, "a.rs", "def f 2\n");
+        let found = after(&stand, &[before]).await;
+        assert_eq!(said(&found), "[] 0 [] 0", "{way}");
+        stand.replace("secret.rs", "f 1", "f 3");
+        let found = after(&stand, &[hidden]).await;
+        assert_eq!(said(&found), "[] 0 [] 0", "{way}, of itself");
+    }
+}

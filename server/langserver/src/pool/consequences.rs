@@ -39,7 +39,8 @@ impl Pool {
         let patience = Patience::of(deadline, cancel);
         let mut all = Consequences::default();
         let mut groups: Vec<(Arc<Slot>, Vec<Edited>)> = Vec::new();
-        let (of_editor, rest) = self.consequences_in_editor(before, &patience).await;
+        let before = self.unhidden(before.to_vec()).await;
+        let (of_editor, rest) = self.consequences_in_editor(&before, &patience).await;
         all.add(of_editor);
         for before in rest {
             let edited = Edited {
@@ -181,7 +182,7 @@ impl Step<'_> {
             self.documents[at].now = Some(heard);
         }
         self.add(server, found.documents, Why::Depends);
-        self.add(server, self.open_beside(server), Why::Open);
+        self.add(server, self.open_beside(server).await, Why::Open);
         let is_known = |document: &Document| document.before.is_some();
         if self.documents.iter().all(is_known) {
             return;
@@ -328,9 +329,11 @@ impl Step<'_> {
     }
 
     /// The editor's documents of the same language that this server has.
-    fn open_beside(&self, server: &Used) -> Vec<Snapshot> {
-        let open = self.pool.workspace.buffers().all().into_iter();
-        open.filter(|open| server.serves(language(open)))
+    async fn open_beside(&self, server: &Used) -> Vec<Snapshot> {
+        let mut open = self.pool.workspace.buffers().all();
+        open.retain(|open| server.serves(language(open)));
+        let open = self.pool.unhidden(open).await;
+        open.into_iter()
             .filter(|open| {
                 let owner = self.pool.owner(open);
                 owner.is_some_and(|owner| Arc::ptr_eq(&owner, server))

@@ -91,7 +91,7 @@ impl Pool {
             return (all, edited.iter().collect());
         };
         let is_edited = |one: &Snapshot| edited.iter().any(|edited| edited.uri == one.uri);
-        let buffers = self.workspace.buffers().all();
+        let buffers = self.unhidden(self.workspace.buffers().all()).await;
         let others: Vec<(Snapshot, Vec<Diagnostic>)> = buffers
             .into_iter()
             .filter(|one| !is_edited(one) && editor.diagnoses(one))

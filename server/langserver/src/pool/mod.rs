@@ -278,6 +278,19 @@ impl Pool {
             .map_err(QueryError::Unreadable)
     }
 
+    /// Those of these documents that no `.copydeskignore` hides. Nothing is told of the others, though an editor has them open.
+    async fn unhidden(&self, mut documents: Vec<Snapshot>) -> Vec<Snapshot> {
+        let workspace = self.workspace.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            documents.retain(|one| {
+                let path = one.uri.path();
+                path.is_none_or(|path| !workspace.is_ignored_for_model(path))
+            });
+            documents
+        });
+        looked.await.unwrap_or_default()
+    }
+
     /// The slot of a document's server; made if there is none.
     fn slot(&self, snapshot: &Snapshot) -> Result<Arc<Slot>, QueryError> {
         if self.is_closed() {
