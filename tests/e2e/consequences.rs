@@ -99,12 +99,15 @@ async fn a_caller_that_breaks_is_told_of_and_not_what_was_wrong_before_rust_anal
     assert!(!first.contains("roblems"), "{first}");
     assert_eq!(
         told(second),
-        "Problems that these changes added (1):\nsrc/caller.rs:124:12: error[E0107] expected 2 arguments, found 1 (rust-analyzer)"
+        "Problems that these changes added (1; rustc and clippy not asked):\nsrc/caller.rs:124:12: error[E0107] expected 2 arguments, found 1 (rust-analyzer)"
     );
     // It stands with the last call that changed something, not with the last call.
-    assert_eq!(told(half), "No new problems (1 cured).");
+    assert_eq!(
+        told(half),
+        "No new problems (1 cured; rustc and clippy not asked)."
+    );
     assert!(!read.contains("roblems"), "{read}");
-    assert_eq!(told(whole), "No new problems.");
+    assert_eq!(told(whole), "No new problems (rustc and clippy not asked).");
 
     // Whoever watches sees the same.
     let events = editor.events();

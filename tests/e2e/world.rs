@@ -45,6 +45,7 @@ pub fn language_server(arguments: &[&str]) -> Value {
         "command": command,
         "languages": ["scripted"],
         "root_markers": ["scripted.root"],
+        "ready": "initialized",
         "start": "open",
     } })
 }

@@ -113,13 +113,14 @@ pub enum Start {
 #[serde(rename_all = "lowercase")]
 pub enum Ready {
     /// It knows everything as soon as it is initialized.
-    #[default]
     Initialized,
     /// A work-done progress has ended, or none began for a while after it got its first document.
     Progress,
     /// `experimental/serverStatus` says quiescent.
     Status,
-    /// It gives no signal: what it answers about more than one file counts once it has answered the same twice.
+    /// It gives no signal, or none is known of it: what it answers about more than one file counts once it has answered
+    /// the same twice.
+    #[default]
     Settled,
 }
 

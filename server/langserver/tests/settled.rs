@@ -14,7 +14,13 @@ fn stand(name: &str, on: Value, ready: Duration) -> Stand {
     stand_of(name, "settled", on, ready)
 }
 
-fn stand_of(name: &str, sign: &str, on: Value, ready: Duration) -> Stand {
+fn stand_of(
+    name: &str,
+    sign: impl Into<Option<&'static str>>,
+    on: Value,
+    ready: Duration,
+) -> Stand {
+    let sign = sign.into();
     let limits = Limits {
         ready,
         ..Limits::default()
@@ -30,9 +36,11 @@ fn stand_of(name: &str, sign: &str, on: Value, ready: Duration) -> Stand {
             )
             .expect("a uri");
             stand::write(&folder.join("script"), &script.replace("URI", uri.as_str()));
-            servers(
-                json!({name: {"command": [stand::STAGE, "serve", folder.join("script")], "languages": ["rust"], "ready": sign}}),
-            )
+            let mut server = json!({"command": [stand::STAGE, "serve", folder.join("script")], "languages": ["rust"]});
+            if let Some(sign) = sign {
+                server["ready"] = json!(sign);
+            }
+            servers(json!({name: server}))
         },
         limits,
     )
@@ -68,6 +76,14 @@ async fn the_same_twice_is_believed_and_then_always() {
     assert_eq!(asked(&stand), 4);
     assert_eq!(ask(&stand).await, (4, true), "asked once from then on");
     assert_eq!(asked(&stand), 5);
+}
+
+#[tokio::test]
+async fn a_server_that_nobody_knows_is_not_believed_at_once() {
+    let on = json!({"textDocument/references": [places(1), places(2), places(2)]});
+    let stand = stand_of("mine", None, on, Duration::from_secs(30));
+    assert_eq!(ask(&stand).await, (2, true));
+    assert_eq!(asked(&stand), 3);
 }
 
 #[tokio::test]

@@ -37,15 +37,20 @@ pub fn added(answer: &str) -> Vec<Problem> {
 
 fn worded(found: &Consequences, is_known: bool, cx: &Context) -> Option<String> {
     let mut lines = Vec::new();
-    let cured = match found.cured {
-        0 => String::new(),
-        count => format!("{count} cured"),
-    };
+    let mut notes = Vec::new();
+    if found.cured > 0 {
+        notes.push(format!("{} cured", found.cured));
+    }
+    if !found.not_asked.is_empty() {
+        // Silence of theirs is not to be read as "clean".
+        notes.push(format!("{} not asked", found.not_asked.join(" and ")));
+    }
+    let notes = notes.join("; ");
     if !found.added.is_empty() {
         let count = found.added.len();
-        let counts = match cured.is_empty() {
+        let counts = match notes.is_empty() {
             true => count.to_string(),
-            false => format!("{count}; {cured}"),
+            false => format!("{count}; {notes}"),
         };
         lines.push(format!("{ADDED} ({counts}):"));
         let added = found.added.iter().take(MOST);
@@ -62,9 +67,9 @@ fn worded(found: &Consequences, is_known: bool, cx: &Context) -> Option<String> 
             true => "",
             false => " so far",
         };
-        lines.push(match cured.is_empty() {
+        lines.push(match notes.is_empty() {
             true => format!("No new problems{so_far}."),
-            false => format!("No new problems{so_far} ({cured})."),
+            false => format!("No new problems{so_far} ({notes})."),
         });
     }
     let mut pending: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -175,6 +180,7 @@ mod tests {
                 cured,
                 pending: open,
                 unavailable: vec![],
+                not_asked: vec![],
             };
             let said = worded(&found, true, &cx).expect("something");
             assert!(said.ends_with(expected), "{said}");
@@ -189,6 +195,16 @@ mod tests {
             "Pending: x is starting: c.rs; ask `lsp` `diagnostics` later."
         );
         assert_eq!(told(&[text("a.md")], &cx).await, None, "no server knows it");
+        let found = Consequences {
+            cured: 1,
+            not_asked: vec!["rustc".into(), "clippy".into()],
+            ..Consequences::default()
+        };
+        let said = worded(&found, true, &cx).expect("something");
+        assert_eq!(
+            said,
+            "No new problems (1 cured; rustc and clippy not asked)."
+        );
     }
 
     #[tokio::test]

@@ -70,4 +70,6 @@ pub struct Consequences {
     pub pending: Vec<(DocumentUri, String)>,
     /// Documents about which no server can say anything, and why.
     pub unavailable: Vec<(DocumentUri, String)>,
+    /// Sources that follow saves (`rustc`), of which nothing is told here: that they are not named above means nothing.
+    pub not_asked: Vec<String>,
 }

@@ -103,7 +103,10 @@ impl Pool {
             Err(error) => return step.pending(&error.to_string()),
         }
         step.look(&server).await;
-        step.result(server.name())
+        Consequences {
+            not_asked: server.on_save_sources().to_vec(),
+            ..step.result(server.name())
+        }
     }
 }
 
@@ -113,6 +116,7 @@ impl Consequences {
         self.cured += other.cured;
         self.pending.extend(other.pending);
         self.unavailable.extend(other.unavailable);
+        self.not_asked.extend(other.not_asked);
     }
 }
 

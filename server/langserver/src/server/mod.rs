@@ -189,6 +189,11 @@ impl Server {
             .unwrap_or_default()
     }
 
+    /// Sources of diagnostics that follow saves, whatever they have looked at.
+    pub fn on_save_sources(&self) -> &[String] {
+        &self.traits.on_save_sources
+    }
+
     /// Whether its answers about more than one file are whole as far as they themselves can tell. Always, for a server
     /// that tells it otherwise; one that is to tell of its progress and does not may only be slow to begin.
     pub fn has_settled(&self) -> bool {

@@ -73,7 +73,7 @@ impl Stand {
                 script["log"] = json!(folder.join("log"));
                 write(&folder.join("script"), &script.to_string());
                 servers(
-                    json!({"scripted": {"command": [STAGE, "serve", folder.join("script")], "languages": ["rust"], "settings": {"a": {"b": 1}}}}),
+                    json!({"scripted": {"command": [STAGE, "serve", folder.join("script")], "languages": ["rust"], "ready": "initialized", "settings": {"a": {"b": 1}}}}),
                 )
             },
             limits,

@@ -55,7 +55,7 @@ impl Stand {
             script["log"] = json!(log);
             let ready = script["ready"].take();
             std::fs::write(&place, script.to_string()).expect("written");
-            let mut server = json!({"command": [stage(), "serve", place], "languages": ["rust"]});
+            let mut server = json!({"command": [stage(), "serve", place], "languages": ["rust"], "ready": "initialized"});
             if !ready.is_null() {
                 server["ready"] = ready;
             }
