@@ -235,6 +235,48 @@ async fn an_action_is_named_by_its_title_or_its_beginning() {
     assert_eq!(stand.disk("a.rs"), "mod m;\n");
 }
 
+/// What is only listed is not made, although a fix may be nothing but a command; the one that is chosen is.
+#[tokio::test]
+async fn listing_actions_runs_no_command() {
+    let stand = Stand::scripted(&[("a.rs", "fn old() {}\n")], |uri| {
+        let edit = json!({"changes": {uri("a.rs"): [{"range": at(0, 3, 6), "newText": "new"}]}});
+        let command = |title: &str, command: &str| json!({"title": title, "kind": "quickfix", "command": {"title": title, "command": command, "arguments": []}});
+        let same = json!({"title": "Name it new", "kind": "quickfix", "edit": edit});
+        let actions = json!([
+            command("Get it", "go.get"),
+            command("Tidy", "go.tidy"),
+            same,
+            same
+        ]);
+        let mut able = able();
+        able["executeCommandProvider"] = json!({"commands": ["go.get", "go.tidy"]});
+        able["diagnosticProvider"] =
+            json!({"interFileDependencies": false, "workspaceDiagnostics": false});
+        json!({"capabilities": able, "on": {
+            "textDocument/diagnostic": always(&json!({"kind": "full", "items": []})),
+            "textDocument/codeAction": always(&actions),
+            "workspace/executeCommand": [[{"ask": ["workspace/applyEdit", {"edit": edit}]}, {"answer": null}]],
+        }})
+    });
+    let spot = json!({"line": 1, "character": 4});
+    expect![[r#"
+        Code actions at a.rs:1:4 (ready):
+        - Get it [quickfix]
+        - Tidy [quickfix]
+        - Name it new [quickfix]"#]]
+    .assert_eq(&stand.ask("codeActions", "a.rs", spot).await);
+    assert!(stand.asked("workspace/executeCommand").is_empty());
+    let chosen = json!({"line": 1, "character": 4, "action": "Tidy"});
+    stand.ask("applyCodeAction", "a.rs", chosen).await;
+    let ran: Vec<Value> = stand
+        .asked("workspace/executeCommand")
+        .iter()
+        .map(|asked| asked["command"].clone())
+        .collect();
+    assert_eq!(ran, ["go.tidy"]);
+    assert_eq!(stand.disk("a.rs"), "fn new() {}\n");
+}
+
 /// Who names only a line means all that is wrong in it.
 #[tokio::test]
 async fn a_line_stands_for_what_is_wrong_in_it() {

@@ -1,6 +1,6 @@
 //! What can be asked of the servers, one method a question. Nothing here changes a document.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 use workspace::{ByteOffset, ByteRange, DocumentUri, Snapshot};
@@ -204,7 +204,21 @@ impl Pool {
         .await
     }
 
-    /// The edits that an action stands for. Nothing is changed.
+    /// The edits that an action stands for, as far as that is known without a command being run; `None` if only one would
+    /// tell. Neither a document nor anything else is changed.
+    pub async fn preview(
+        &self,
+        action: &CodeAction,
+        deadline: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Vec<FileChange>>, QueryError> {
+        action
+            .preview(&self.workspace, &Patience::of(deadline, cancel))
+            .await
+    }
+
+    /// The edits that an action stands for. No document is changed, but the server runs the action's command if it has one
+    /// in place of edits: only for an action that is to be made.
     pub async fn resolve(
         &self,
         action: &CodeAction,

@@ -82,14 +82,53 @@ impl CodeAction {
         workspace: &Arc<Workspace>,
         patience: &Patience,
     ) -> Result<Vec<FileChange>, QueryError> {
+        let server = self.server()?;
+        let command = match self.known(&server, workspace, patience).await? {
+            Known::Edits(changes) => return Ok(changes),
+            Known::Command(command) => command,
+        };
+        let command = match command {
+            Value::String(name) => json!({"command": name, "arguments": self.raw["arguments"]}),
+            Value::Object(command) => {
+                json!({"command": command.get("command"), "arguments": command.get("arguments")})
+            }
+            _ => return Err(self.failed("the action has neither an edit nor a command")),
+        };
+        self.run(&server, command, workspace, patience).await
+    }
+
+    /// The edits that it stands for, as far as they are known without anything being run: `None` if a command makes them.
+    pub(crate) async fn preview(
+        &self,
+        workspace: &Arc<Workspace>,
+        patience: &Patience,
+    ) -> Result<Option<Vec<FileChange>>, QueryError> {
+        let server = self.server()?;
+        Ok(match self.known(&server, workspace, patience).await? {
+            Known::Edits(changes) => Some(changes),
+            Known::Command(_) => None,
+        })
+    }
+
+    fn server(&self) -> Result<Source, QueryError> {
         let server = self
             .from
             .upgrade()
             .filter(Source::is_alive)
             .ok_or_else(|| self.failed("the action is from a server that has ended since"))?;
-        if let Some(reason) = &self.disabled {
-            return Err(self.failed(format!("the action can't be applied: {reason}")));
+        match &self.disabled {
+            Some(reason) => Err(self.failed(format!("the action can't be applied: {reason}"))),
+            None => Ok(server),
         }
+    }
+
+    /// What came with it, or comes when the server is asked to say the rest. Runs nothing.
+    async fn known(
+        &self,
+        server: &Source,
+        workspace: &Arc<Workspace>,
+        patience: &Patience,
+    ) -> Result<Known, QueryError> {
         let mut texts = self.texts.clone();
         let mut whole = self.raw.clone();
         let has_edit = |action: &Value| action.get("edit").is_some_and(|edit| !edit.is_null());
@@ -114,20 +153,13 @@ impl CodeAction {
         if has_edit(&whole) {
             return changes(whole["edit"].take(), workspace, texts, server.encoding())
                 .await?
+                .map(Known::Edits)
                 .map_err(|error| self.failed(error));
         }
-        let offered = match &whole["command"] {
-            Value::Null => &self.raw["command"],
+        Ok(Known::Command(match whole["command"].take() {
+            Value::Null => self.raw["command"].clone(),
             command => command,
-        };
-        let command = match offered {
-            Value::String(name) => json!({"command": name, "arguments": whole["arguments"]}),
-            Value::Object(command) => {
-                json!({"command": command.get("command"), "arguments": command.get("arguments")})
-            }
-            _ => return Err(self.failed("the action has neither an edit nor a command")),
-        };
-        self.run(&server, command, workspace, patience).await
+        }))
     }
 
     /// Has the server run the action's command, and takes what edits it wants made meanwhile.
@@ -197,6 +229,13 @@ impl CodeAction {
             message: message.into(),
         }
     }
+}
+
+/// What an action stands for, as far as that is known before it is made.
+enum Known {
+    Edits(Vec<FileChange>),
+    /// Only what it runs, if anything: what that edits is known when it has run.
+    Command(Value),
 }
 
 /// The files that a change is about.

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use futures::future::join_all;
 use langserver::{Answer, CodeAction, Diagnosis, Diagnostic, FileChange, QueryError};
 use workspace::{ByteRange, DocumentUri, Edit};
 
@@ -94,6 +95,8 @@ fn titles(actions: &[CodeAction]) -> String {
     format!(" There are:{}", titles.concat())
 }
 
+/// How long it may take to find out which fixes are the same.
+const PREVIEW: Duration = Duration::from_secs(2);
 /// How long problems are waited for: without them there are no fixes.
 const PROBLEMS: Duration = Duration::from_secs(5);
 
@@ -145,19 +148,20 @@ async fn ask_about(
 
 /// A server may offer one fix twice, by different ways of finding it (rust-analyzer its own and
 /// rustc's): whoever has to choose between them should see one. They are held together by what they
-/// make of the text.
+/// make of the text; one of which that is not known soon, or only when it has run, stands for itself.
 async fn each_fix_once(actions: Vec<CodeAction>, cx: &Context) -> Vec<CodeAction> {
     const MOST: usize = 12;
     let fixes = actions.iter().filter(|action| is_fix(action)).count();
     if !(2..=MOST).contains(&fixes) {
         return actions;
     }
+    let made = join_all(actions.iter().map(async |action| match is_fix(action) {
+        true => makes(action, cx).await,
+        false => None,
+    }));
+    let made = made.await;
     let mut kept: Vec<(CodeAction, Option<Texts>)> = Vec::new();
-    for action in actions {
-        let makes = match is_fix(&action) {
-            true => makes(&action, cx).await,
-            false => None,
-        };
+    for (action, makes) in actions.into_iter().zip(made) {
         let twin = kept
             .iter_mut()
             .find(|(_, other)| makes.is_some() && *other == makes);
@@ -172,9 +176,10 @@ async fn each_fix_once(actions: Vec<CodeAction>, cx: &Context) -> Vec<CodeAction
 /// Documents, and what is to stand in them.
 type Texts = Vec<(DocumentUri, String)>;
 
-/// The texts that an action makes; `None` if that can't be known.
+/// The texts that an action makes; `None` if that can't be known without making it.
 async fn makes(action: &CodeAction, cx: &Context) -> Option<Texts> {
-    let files = cx.pool.resolve(action, &cx.cancel).await.ok()?;
+    let preview = cx.pool.preview(action, PREVIEW, &cx.cancel);
+    let files = preview.await.ok()??;
     let texts = files.into_iter().map(|file| {
         let FileChange::Edit(file) = file else {
             return None;
