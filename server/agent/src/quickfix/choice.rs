@@ -1,5 +1,6 @@
 //! Which of a server's code actions cures a problem: the preferred one, else the only one, else the
-//! one whose title names what the problem's own message suggests. Else none: never a guess.
+//! one whose title names what the problem's own message suggests. Else none: never a guess. What only silences a problem, or
+//! throws away what somebody wrote without the problem being that it is of no use, is no fix.
 
 /// One code action, as the `lsp` tool lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +38,12 @@ pub fn listed(answer: &str) -> Vec<Listed> {
 
 /// The best of them, if there is one.
 pub fn best<'a>(actions: &'a [Listed], message: &str) -> Option<&'a Listed> {
-    let fixes: Vec<&Listed> = actions.iter().filter(|action| action.fix).collect();
+    let fixes: Vec<&Listed> = actions
+        .iter()
+        .filter(|action| {
+            action.fix && !silences(&action.title) && !discards(&action.title, message)
+        })
+        .collect();
     let preferred: Vec<&&Listed> = fixes.iter().filter(|action| action.preferred).collect();
     if let [one] = preferred.as_slice() {
         return Some(one);
@@ -64,6 +70,39 @@ pub fn best<'a>(actions: &'a [Listed], message: &str) -> Option<&'a Listed> {
         [one] => Some(one),
         _ => None,
     }
+}
+
+/// Whether a fix only keeps a problem from being shown.
+fn silences(title: &str) -> bool {
+    const SIGNS: [&str; 9] = [
+        "ignore",
+        "ignored",
+        "suppress",
+        "disable",
+        "noqa",
+        "nolint",
+        "silence",
+        "allow",
+        "expect-error",
+    ];
+    let title = title.to_lowercase();
+    let mut words = title.split(|c: char| !c.is_alphanumeric() && c != '-');
+    words.any(|word| SIGNS.contains(&word) || word.starts_with("ts-"))
+}
+
+/// Whether a fix takes away something unused while the problem is another one, which goes with it.
+fn discards(title: &str, message: &str) -> bool {
+    const USELESS: [&str; 6] = [
+        "unused",
+        "never",
+        "not used",
+        "unreachable",
+        "unnecessary",
+        "redundant",
+    ];
+    let (title, message) = (title.to_lowercase(), message.to_lowercase());
+    let says = |text: &str| USELESS.iter().any(|word| text.contains(word));
+    says(&title) && !says(&message)
 }
 
 /// What stands in backticks, quotes or double quotes.
@@ -120,6 +159,35 @@ mod tests {
             Some("Use `b`"),
         );
         check(&of("- Extract [refactor.extract]\n- Plain\n"), "m", None);
+        for (lines, message, expected) in [
+            (
+                "- ty: ignore[unresolved-reference] [quickfix, preferred]\n",
+                "Name `x` used when not defined",
+                None,
+            ),
+            (
+                "- Disable no-shadow for this line [quickfix]\n- Rename [quickfix]\n",
+                "m",
+                Some("Rename"),
+            ),
+            (
+                "- Add '@ts-ignore' to all error messages [quickfix]\n",
+                "m",
+                None,
+            ),
+            (
+                "- Remove unused declaration for: 's' [quickfix]\n",
+                "Type 'number' is not assignable to type 'string'.",
+                None,
+            ),
+            (
+                "- Remove unused declaration for: 's' [quickfix]\n",
+                "'s' is declared but its value is never read.",
+                Some("Remove unused declaration for: 's'"),
+            ),
+        ] {
+            check(&of(lines), message, expected);
+        }
         check("x has no code actions at a.rs:1:1", "m", None);
         check(
             &of("- Insert `[u8]` [quickfix.insert]\n"),

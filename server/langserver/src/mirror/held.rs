@@ -213,7 +213,9 @@ impl Wire {
     }
 
     /// Closes what was borrowed from disk and has changed there since: the server is to read it itself.
-    pub(super) fn return_stale(&mut self) {
+    /// Not those that are about to be told: they get their new text by a change. A server that is told that a document
+    /// is closed says at once that there is nothing wrong in it, which would be taken for the new text's.
+    pub(super) fn return_stale(&mut self, but: &[Snapshot]) {
         let is_stale = |snapshot: &Snapshot| {
             let Origin::Disk(form) = snapshot.origin else {
                 return false;
@@ -227,6 +229,7 @@ impl Wire {
         let stale: Vec<DocumentUri> = self
             .borrowed
             .iter()
+            .filter(|uri| but.iter().all(|one| one.uri != **uri))
             .filter(|uri| {
                 self.held
                     .get(uri)

@@ -89,7 +89,7 @@ impl Wire {
 
     /// Shows it these texts.
     pub(super) fn swap_in(&mut self, number: u64, texts: &[Snapshot]) {
-        self.return_stale();
+        self.return_stale(texts);
         let mut before = BTreeMap::new();
         for text in texts {
             let now = self.held(&text.uri).map(|held| held.snapshot.clone());

@@ -121,7 +121,7 @@ impl Mirror {
             wire.tell(&uri, note);
         }
         if let Some(snapshot) = borrow {
-            wire.return_stale();
+            wire.return_stale(std::slice::from_ref(snapshot));
             wire.borrow(snapshot);
         }
         ask(&mut wire)

@@ -272,15 +272,23 @@ async fn documents_that_no_editor_holds_are_borrowed() {
             "open other.rs 1 \"rust\" \"fn b() {}\"".to_owned()
         ]
     );
-    // The editor opens it: from now on it is the editor's.
+    // It changed on disk and is asked about: no server is to say of a closed document that nothing is wrong in it.
+    stage.told(Some(&read("fn b() {}"))).await;
     let second = read("fn bb() {}");
-    stage.told(Some(&second)).await;
+    assert_eq!(
+        stage.told(Some(&second)).await,
+        [
+            format!("change {name} 2 0:4-0:4=\"b\""),
+            format!("save {name}")
+        ]
+    );
+    // The editor opens it: from now on it is the editor's.
     stage
         .buffers
         .open(second.uri.clone(), "rust", 1, "fn bbb() {}");
     assert_eq!(
         stage.told(None).await,
-        [format!("change {name} 2 0:5-0:5=\"b\"")]
+        [format!("change {name} 3 0:5-0:5=\"b\"")]
     );
     assert_eq!(
         stage.mirror.wire().buffers(),
