@@ -94,6 +94,7 @@ async fn a_caller_that_breaks_in_a_file_that_nobody_opened() {
             r#"["b.rs:41 f takes 2, not 1"] 0 [] 0"#,
             "{way}"
         );
+        assert_eq!(found.unlooked, [""; 0], "{way}");
         // And back: cured. Another name: the old one is looked for where it was used.
         let before = edit(&stand, "a.rs", "def other 1\ndef f 1\ndef g 1\n");
         let found = after(&stand, &[before]).await;
@@ -224,4 +225,68 @@ async fn a_hidden_file_that_is_open() {
         let found = after(&stand, &[hidden]).await;
         assert_eq!(said(&found), "[] 0 [] 0", "{way}, of itself");
     }
+}
+
+/// That nothing broke is not known where nobody could say what depends on the edit; the edited file is compared in any case.
+#[tokio::test]
+async fn what_depends_on_it_is_not_found() {
+    let silent = |method: &str| {
+        let mut script = script("pull");
+        script["on"][method] = json!([[]]);
+        script
+    };
+    let failing = json!([[{"error": {"code": -32803, "message": "it broke"}}]]);
+    let mut unable = script("pull");
+    unable["capabilities"]["referencesProvider"] = json!(false);
+    let mut broken = script("pull");
+    broken["on"]["textDocument/references"] = failing;
+    let late = "what depends on the changes (scripted did not find it in time)";
+    for (script, expected) in [
+        (silent("textDocument/references"), late),
+        (silent("textDocument/documentSymbol"), late),
+        (unable, "what depends on the changes (scripted can't tell)"),
+        (
+            broken,
+            "what depends on the changes (scripted failed to tell)",
+        ),
+    ] {
+        let stand = Stand::scripted_within(script, Limits::default());
+        write(&stand.path("a.rs"), "def f 1\n");
+        write(&stand.path("b.rs"), "call f 1\n");
+        stand.hover("a.rs").await.expect("answered");
+        let before = edit(&stand, "a.rs", "def f 2\ncall f 1\n");
+        let deadline = Duration::from_secs(6);
+        let found = stand.pool.consequences(&[before], deadline, &never()).await;
+        assert_eq!(
+            said(&found),
+            r#"["a.rs:2 f takes 2, not 1"] 0 [] 0"#,
+            "{expected}"
+        );
+        assert_eq!(found.unlooked, [expected]);
+    }
+}
+
+/// Nobody looks at everything, and what is left is said.
+#[tokio::test]
+async fn more_dependents_and_more_symbols_than_are_looked_at() {
+    let names: Vec<String> = (0..30).map(|at| format!("b{at}.rs")).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|n| (n.as_str(), "call f 2\n")).collect();
+    files.push(("a.rs", "def f 2\n"));
+    let stand = stand("pull", &files).await;
+    let before = edit(&stand, "a.rs", "def f 3\n");
+    let found = after(&stand, &[before]).await;
+    assert_eq!((found.added.len(), found.pending.len()), (20, 0));
+    assert_eq!(
+        found.unlooked,
+        ["10 of 30 files that depend on the changes"]
+    );
+    let text =
+        |count: u32| -> String { (0..11).map(|at| format!("def s{at} {count}\n")).collect() };
+    write(&stand.path("c.rs"), &text(1));
+    let before = edit(&stand, "c.rs", &text(2));
+    let found = after(&stand, &[before]).await;
+    assert_eq!(
+        found.unlooked,
+        ["what depends on 3 more of the changed symbols"]
+    );
 }

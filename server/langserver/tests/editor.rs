@@ -383,6 +383,8 @@ async fn consequences_by_the_editor() {
     stand.replace("a.rs", "a()", "b()");
     let consequences = stand.pool.consequences(&[before], minute, &never()).await;
     assert_eq!(said(&consequences), (String::new(), 0, 1));
+    let not_open = "files that are not open in the editor";
+    assert_eq!(consequences.unlooked, [not_open, "1 of 1 other open files"]);
     // Both are asked about in the background when they have come to rest.
     let before = stand.buffers.get(&stand.uri("a.rs")).expect("open");
     let deadline = std::time::Instant::now() + Duration::from_secs(30);
@@ -401,6 +403,7 @@ async fn consequences_by_the_editor() {
     says(json!([known, new("one")]), json!([new("two")]));
     let consequences = stand.pool.consequences(&[before], minute, &never()).await;
     assert_eq!(said(&consequences), ("a.rs: one, b.rs: two".into(), 0, 0));
+    assert_eq!(consequences.unlooked, [not_open]);
     let before = stand.buffers.get(&stand.uri("a.rs")).expect("open");
     stand.replace("a.rs", "c()", "d()");
     says(json!([new("one")]), json!([]));

@@ -63,14 +63,18 @@ fn worded(found: &Consequences, is_known: bool, cx: &Context) -> Option<String> 
             lines.push(format!("… and {} more", count - MOST));
         }
     } else if is_known {
-        let so_far = match found.pending.is_empty() {
-            true => "",
-            false => " so far",
+        let so_far = match (found.pending.is_empty(), found.unlooked.is_empty()) {
+            (true, true) => "",
+            (true, false) => " in the files looked at",
+            (false, _) => " so far",
         };
         lines.push(match notes.is_empty() {
             true => format!("No new problems{so_far}."),
             false => format!("No new problems{so_far} ({notes})."),
         });
+    }
+    if !found.unlooked.is_empty() {
+        lines.push(format!("Not looked at: {}.", found.unlooked.join("; ")));
     }
     let mut pending: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (uri, why) in &found.pending {
@@ -179,8 +183,33 @@ mod tests {
                 added,
                 cured,
                 pending: open,
-                unavailable: vec![],
-                not_asked: vec![],
+                ..Consequences::default()
+            };
+            let said = worded(&found, true, &cx).expect("something");
+            assert!(said.ends_with(expected), "{said}");
+        }
+        for (added, open, expected) in [
+            (
+                vec![],
+                vec![],
+                "No new problems in the files looked at.\nNot looked at: this; that.",
+            ),
+            (
+                vec![problem("a.rs", "wrong")],
+                vec![],
+                "a.rs:2:2: error[E1] wrong (s)\nNot looked at: this; that.",
+            ),
+            (
+                vec![],
+                vec![pending("c.rs", "x has not finished")],
+                "No new problems so far.\nNot looked at: this; that.\nPending: x has not finished: c.rs; ask `lsp` `diagnostics` later.",
+            ),
+        ] {
+            let found = Consequences {
+                added,
+                pending: open,
+                unlooked: vec!["this".into(), "that".into()],
+                ..Consequences::default()
             };
             let said = worded(&found, true, &cx).expect("something");
             assert!(said.ends_with(expected), "{said}");

@@ -72,4 +72,6 @@ pub struct Consequences {
     pub unavailable: Vec<(DocumentUri, String)>,
     /// Sources that follow saves (`rustc`), of which nothing is told here: that they are not named above means nothing.
     pub not_asked: Vec<String>,
+    /// What else may have changed and was not looked at, in words that go on from "not looked at:".
+    pub unlooked: Vec<String>,
 }

@@ -4,7 +4,7 @@
 mod compare;
 mod dependents;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use futures::future::{join, join_all};
 use tokio::time::Instant;
@@ -79,6 +79,9 @@ impl Pool {
             patience,
             documents: edited.iter().map(Edited::document).collect(),
             edited,
+            unlooked: BTreeSet::new(),
+            unfollowed: BTreeSet::new(),
+            left: BTreeSet::new(),
         };
         let server = match slot.acquire(self, patience).await {
             Ok(server) => server,
@@ -117,6 +120,11 @@ impl Consequences {
         self.pending.extend(other.pending);
         self.unavailable.extend(other.unavailable);
         self.not_asked.extend(other.not_asked);
+        for what in other.unlooked {
+            if !self.unlooked.contains(&what) {
+                self.unlooked.push(what);
+            }
+        }
     }
 }
 
@@ -150,6 +158,12 @@ struct Step<'a> {
     patience: &'a Patience,
     edited: Vec<Edited>,
     documents: Vec<Document>,
+    /// What could not be found out, in words.
+    unlooked: BTreeSet<String>,
+    /// Changed symbols of which nobody looked what depends on them.
+    unfollowed: BTreeSet<String>,
+    /// Documents that depend on the edited ones, and are not looked at because there are too many.
+    left: BTreeSet<DocumentUri>,
 }
 
 impl Edited {
@@ -185,7 +199,7 @@ impl Step<'_> {
         for (at, heard) in now {
             self.documents[at].now = Some(heard);
         }
-        self.add(server, found.documents, Why::Depends);
+        let asked_about = self.found(server, found);
         self.add(server, self.open_beside(server).await, Why::Open);
         let is_known = |document: &Document| document.before.is_some();
         if self.documents.iter().all(is_known) {
@@ -193,16 +207,9 @@ impl Step<'_> {
         }
         let texts: Vec<Snapshot> = self.edited.iter().map(|one| one.before.clone()).collect();
         // What is left after it goes to what the dependents are like now.
-        let left = self
-            .patience
-            .until
-            .saturating_duration_since(Instant::now());
-        let for_lease = Patience {
-            until: Instant::now() + left.mul_f32(0.7),
-            cancel: self.patience.cancel.clone(),
-        };
+        let for_lease = share(self.patience, 0.7);
         if let Ok(lease) = server.lease(&texts, &for_lease).await {
-            self.look_before(server, &lease, &found.names, &for_lease)
+            self.look_before(server, &lease, asked_about, &for_lease)
                 .await;
         }
         let since = Instant::now();
@@ -245,12 +252,12 @@ impl Step<'_> {
         &mut self,
         server: &Used,
         lease: &Leased,
-        names: &[String],
+        known: BTreeSet<String>,
         patience: &Patience,
     ) {
         self.hear_before(lease, patience).await;
         let mut found = Found {
-            names: names.to_vec(),
+            known,
             ..Found::default()
         };
         for edited in &self.edited {
@@ -258,8 +265,16 @@ impl Step<'_> {
             let question = self.question(server, &edited.before, patience, lease.turn());
             found.look(&question, changed).await;
         }
-        self.add(server, found.documents, Why::Depends);
+        self.found(server, found);
         self.hear_before(lease, patience).await;
+    }
+
+    /// Takes what was found, and gives the symbols that were asked about.
+    fn found(&mut self, server: &Used, found: Found) -> BTreeSet<String> {
+        self.unlooked.extend(found.unlooked);
+        self.unfollowed.extend(found.unfollowed);
+        self.add(server, found.documents, Why::Depends);
+        found.names
     }
 
     fn question(
@@ -273,8 +288,9 @@ impl Step<'_> {
             server: server.clone().into(),
             document: document.clone(),
             workspace: self.pool.workspace.clone(),
-            until_ready: patience.clone(),
-            answer: patience.clone(),
+            // The rest of the time is for what those say that depend on it.
+            until_ready: share(patience, 0.4),
+            answer: share(patience, 0.6),
             turn,
         }
     }
@@ -321,7 +337,14 @@ impl Step<'_> {
             // What lies elsewhere, as a dependency's source does, nobody edits by mistake.
             let path = text.uri.path();
             let is_ours = path.is_none_or(|path| self.pool.workspace.root_of(path).is_some());
-            if beside < MOST_DEPENDENTS && is_ours && server.serves(language(&text)) {
+            if !is_ours {
+                continue;
+            }
+            if beside >= MOST_DEPENDENTS || !server.serves(language(&text)) {
+                if why == Why::Depends {
+                    self.left.insert(text.uri);
+                }
+            } else {
                 self.documents.push(Document {
                     text,
                     why,
@@ -366,8 +389,31 @@ impl Step<'_> {
         edited.map(|one| (one.before.uri, why.to_owned())).collect()
     }
 
+    /// What nobody looked at, in words.
+    fn unlooked(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.unlooked.iter().cloned().collect();
+        if !self.unfollowed.is_empty() {
+            let count = self.unfollowed.len();
+            all.push(format!(
+                "what depends on {count} more of the changed symbols"
+            ));
+        }
+        if !self.left.is_empty() {
+            let depend = self.documents.iter().filter(|one| one.why == Why::Depends);
+            let (left, looked) = (self.left.len(), depend.count());
+            let whole = left + looked;
+            all.push(format!(
+                "{left} of {whole} files that depend on the changes"
+            ));
+        }
+        all
+    }
+
     fn result(self, server: &str) -> Consequences {
-        let mut all = Consequences::default();
+        let mut all = Consequences {
+            unlooked: self.unlooked(),
+            ..Consequences::default()
+        };
         for document in self.documents {
             let Document {
                 text: Snapshot { uri, .. },
@@ -393,6 +439,15 @@ impl Step<'_> {
             }
         }
         all
+    }
+}
+
+/// This much of the time that is left.
+fn share(patience: &Patience, part: f32) -> Patience {
+    let left = patience.until.saturating_duration_since(Instant::now());
+    Patience {
+        until: Instant::now() + left.mul_f32(part),
+        cancel: patience.cancel.clone(),
     }
 }
 

@@ -92,9 +92,13 @@ impl Pool {
         };
         let is_edited = |one: &Snapshot| edited.iter().any(|edited| edited.uri == one.uri);
         let buffers = self.unhidden(self.workspace.buffers().all()).await;
-        let others: Vec<(Snapshot, Vec<Diagnostic>)> = buffers
+        let others: Vec<Snapshot> = buffers
             .into_iter()
             .filter(|one| !is_edited(one) && editor.diagnoses(one))
+            .collect();
+        let count = others.len();
+        let others: Vec<(Snapshot, Vec<Diagnostic>)> = others
+            .into_iter()
             .filter_map(|one| Some((one.clone(), editor.said_of(&one)?)))
             .take(MOST_OTHERS)
             .collect();
@@ -111,12 +115,20 @@ impl Pool {
         if rest.len() == edited.len() {
             return (all, rest);
         }
+        let mut looked = 0;
         for (text, old) in others {
             let asked = patience.wait(editor.fetch(&text, patience)).await;
             if let (Ok(Ok(_)), Some(new)) = (asked, editor.said_of(&text)) {
                 all.add(difference((&text, old), (&text, new)));
+                looked += 1;
             }
         }
+        // Which files depend on the edited ones it is not asked: it only tells of those that it has open.
+        let mut unlooked = vec!["files that are not open in the editor".to_owned()];
+        if looked < count {
+            unlooked.push(format!("{} of {count} other open files", count - looked));
+        }
+        all.unlooked.append(&mut unlooked);
         (all, rest)
     }
 

@@ -1,8 +1,14 @@
 //! Which documents depend on what was edited: those that refer to the symbols that the edit touched.
 
+use std::collections::BTreeSet;
+
 use workspace::{ByteOffset, ByteRange, Snapshot, Text};
 
-use crate::{answer::Symbol, mirror::language, queries::Question};
+use crate::{
+    answer::{QueryError, Symbol},
+    mirror::language,
+    queries::Question,
+};
 
 /// The references of so many symbols are asked for.
 const MOST_SYMBOLS: usize = 8;
@@ -15,18 +21,25 @@ const VALUES: [u8; 7] = [6, 7, 8, 9, 12, 13, 14];
 /// What was found so far.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// The symbols that were asked about, which are not asked about again.
-    pub names: Vec<String>,
+    /// The symbols that are not asked about again.
+    pub known: BTreeSet<String>,
+    /// The symbols that were asked about.
+    pub names: BTreeSet<String>,
     /// Documents that refer to one of them, the edited ones among them.
     pub documents: Vec<Snapshot>,
+    /// What could not be found out, and why.
+    pub unlooked: BTreeSet<String>,
+    /// Symbols that were not asked about because there are too many.
+    pub unfollowed: BTreeSet<String>,
 }
 
 impl Found {
     /// Looks for what refers to the symbols that `changed` touches in the question's document. What can't be found out is
-    /// left out: the edited documents are looked at in any case.
+    /// left out, and that it was is kept: the edited documents are looked at in any case.
     pub async fn look(&mut self, question: &Question, changed: ByteRange) {
-        let Ok(answer) = question.document_symbols().await else {
-            return;
+        let answer = match question.document_symbols().await {
+            Ok(answer) => answer,
+            Err(error) => return self.not_found(question, &error),
         };
         // The text that the server had, in which the symbols are.
         let (document, symbols) = answer.value;
@@ -38,16 +51,24 @@ impl Found {
             ..question.clone()
         };
         for symbol in touched {
-            if self.names.len() >= MOST_SYMBOLS {
-                return;
-            }
-            if self.names.contains(&symbol.name) {
+            if self.known.contains(&symbol.name) {
                 continue;
             }
-            self.names.push(symbol.name.clone());
-            let Ok(answer) = question.references(symbol.selection.start, false).await else {
+            if self.known.len() + self.names.len() >= MOST_SYMBOLS {
+                self.unfollowed.insert(symbol.name.clone());
                 continue;
+            }
+            self.names.insert(symbol.name.clone());
+            let answer = match question.references(symbol.selection.start, false).await {
+                Ok(answer) => answer,
+                Err(error) => return self.not_found(&question, &error),
             };
+            if !answer.complete {
+                let name = question.server.name();
+                self.unlooked.insert(format!(
+                    "what else depends on the changes ({name} may not know all files yet)"
+                ));
+            }
             for place in answer.value {
                 let is_known = |known: &Snapshot| known.uri == place.snapshot.uri;
                 if !self.documents.iter().any(is_known) {
@@ -55,6 +76,22 @@ impl Found {
                 }
             }
         }
+    }
+
+    fn not_found(&mut self, question: &Question, error: &QueryError) {
+        let name = question.server.name();
+        let why = match error {
+            QueryError::NotSupported { .. } => format!("{name} can't tell"),
+            QueryError::TimedOut { .. } | QueryError::Cancelled | QueryError::NotReady { .. } => {
+                format!("{name} did not find it in time")
+            }
+            error => {
+                tracing::debug!(%error, "what depends on an edit is not known");
+                format!("{name} failed to tell")
+            }
+        };
+        let what = format!("what depends on the changes ({why})");
+        self.unlooked.insert(what);
     }
 }
 
