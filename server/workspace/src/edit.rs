@@ -164,8 +164,27 @@ impl Edit {
         self.places_in(newest).is_some()
     }
 
+    /// Whether every new text is there at all. That it is says nothing; that it is not is found without comparing texts,
+    /// which takes long where much is replaced, and is asked of every text that comes while a person types.
+    pub(crate) fn may_be_in(&self, text: &Text) -> bool {
+        if self.replacements.len() < 2 {
+            return true;
+        }
+        let text = text.to_string();
+        let mut found = "";
+        self.replacements.iter().all(|replacement| {
+            let new = replacement.text.as_str();
+            let is_there = new == found || text.contains(new);
+            found = new;
+            is_there
+        })
+    }
+
     /// Where each replacement's new text stands in `newest`, if the edit as a whole does.
     pub(crate) fn places_in(&self, newest: &Text) -> Option<Vec<ByteRange>> {
+        if !self.may_be_in(newest) {
+            return None;
+        }
         let result = self.result();
         let places = self
             .replacements

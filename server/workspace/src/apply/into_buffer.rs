@@ -227,6 +227,7 @@ impl Errand {
 /// Whether a text became the next by the edit's very lines and columns, though it was not the text that they were for.
 fn is_misplaced(edit: &Edit, before: &Snapshot, after: &Text) -> bool {
     edit.snapshot().text != before.text
+        && edit.may_be_in(after)
         && is_literally_applied(edit, &before.text, after)
         && edit
             .rebase(before)

@@ -341,6 +341,30 @@ fn part(text: &str, (from, size): Part) -> std::ops::Range<usize> {
     start..start + (text.len() - start) * size / 100
 }
 
+/// A name that is changed in many places: every text that comes while a person types is asked whether it has it.
+#[test]
+fn what_is_not_there_is_found_at_once() {
+    let line = |at: usize, end: &str| format!("foo bar {at}{end}\n");
+    let base: String = (0..400).map(|at| line(at, "")).collect();
+    let mut start = 0;
+    let replacements = (0..400).map(|at| {
+        let range = ByteRange::new(start, start + 3);
+        start += line(at, "").len();
+        let text = "renamed".to_owned();
+        Replacement { range, text }
+    });
+    let edit = Edit::new(snapshot(&base), replacements.collect()).expect("an edit");
+    let begun = std::time::Instant::now();
+    for typed in 0..200 {
+        let text: String = (0..400)
+            .map(|at| line(at, if at <= typed { "typed" } else { "" }))
+            .collect();
+        assert!(!edit.stands_in(&Text::new(&text)));
+    }
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_secs(3), "{took:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
