@@ -43,6 +43,8 @@ async fn look(configured: Value) -> (tempfile::TempDir, Vec<Surveyed>) {
     );
     std::os::unix::fs::symlink(at("lib/node_modules/pkg/bin/main"), at("packaged"))
         .expect("a link");
+    executable(&at("orphan"), "");
+    stand::write(&at("orphan"), "#!/gone/bin/python\n");
     stand::write(&at("deno.json"), "{}");
     stand::write(&at("text"), "no program");
     let text = configured
@@ -115,6 +117,12 @@ async fn what_is_there_and_what_is_not() {
             None,
         ),
         ("any", json!(["$F"]), Err("unusable: $F is a folder"), None),
+        (
+            "any",
+            json!(["$F/orphan"]),
+            Err("unusable: $F/orphan can't be started: No such file or directory (os error 2)"),
+            None,
+        ),
     ];
     for (name, command, expected, install) in cases {
         let (folder, surveyed) =

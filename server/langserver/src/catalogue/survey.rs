@@ -3,6 +3,7 @@
 
 use std::{
     ffi::OsString,
+    io,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -23,6 +24,8 @@ use crate::{
 
 /// How long a program may think about its version.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// No version is longer.
+const LONGEST: usize = 64;
 /// How much of what it prints is read.
 const MOST: u64 = 64 << 10;
 
@@ -128,7 +131,19 @@ async fn behind(traits: &Traits, config: &ServerConfig, path: PathBuf, folder: &
         None => vec!["--version".to_owned()],
     };
     if version.is_none() && !arguments.is_empty() {
-        let said = said(&path, &arguments, config, folder).await;
+        let said = match said(&path, &arguments, config, folder).await {
+            Ok(said) => said,
+            // What runs it is not there (a script of a Python that is gone), or it is for another machine.
+            Err(error) => {
+                return Behind {
+                    presence: Presence::Unusable(format!(
+                        "{} can't be started: {error}",
+                        path.display()
+                    )),
+                    install: None,
+                };
+            }
+        };
         if let Some(missing) = traits.missing(&said) {
             return Behind {
                 presence: Presence::Missing {
@@ -174,7 +189,12 @@ fn packaged(path: &Path) -> Option<String> {
 }
 
 /// What a program prints within the time that it has.
-async fn said(path: &Path, arguments: &[String], config: &ServerConfig, folder: &Path) -> String {
+async fn said(
+    path: &Path,
+    arguments: &[String],
+    config: &ServerConfig,
+    folder: &Path,
+) -> io::Result<String> {
     let mut command = Command::new(path);
     command
         .args(arguments)
@@ -183,13 +203,7 @@ async fn said(path: &Path, arguments: &[String], config: &ServerConfig, folder: 
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let process::Process { mut child, tree } = match process::spawn(command) {
-        Ok(process) => process,
-        Err(error) => {
-            tracing::debug!(?path, %error, "can't be asked for its version");
-            return String::new();
-        }
-    };
+    let process::Process { mut child, tree } = process::spawn(command)?;
     let (output, errors) = (child.stdout.take(), child.stderr.take());
     let listening = async { tokio::join!(read(output), read(errors)) };
     let (output, errors) = tokio::time::timeout(PATIENCE, listening)
@@ -197,7 +211,7 @@ async fn said(path: &Path, arguments: &[String], config: &ServerConfig, folder: 
         .unwrap_or_default();
     let _ = tokio::task::spawn_blocking(move || tree.end()).await;
     let _ = child.wait().await;
-    format!("{output}\n{errors}")
+    Ok(format!("{output}\n{errors}"))
 }
 
 async fn read(pipe: Option<impl AsyncRead + Unpin>) -> String {
@@ -212,7 +226,10 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>) -> String {
 fn version_in(said: &str) -> Option<String> {
     said.split(|character: char| character.is_whitespace() || "(),;:".contains(character))
         .map(|word| word.strip_prefix('v').unwrap_or(word))
-        .find(|word| word.contains('.') && major(word).is_some())
+        .find(|word| {
+            let is_shown = word.len() <= LONGEST && !word.contains(char::is_control);
+            is_shown && word.contains('.') && major(word).is_some()
+        })
         .map(str::to_owned)
 }
 
@@ -248,6 +265,8 @@ mod tests {
                 Some("4.2.2"),
             ),
             ("error: no such option. Try --help", None),
+            ("1.\u{1b}[31mred 2.0", Some("2.0")),
+            (&format!("1.{}", "0".repeat(100)), None),
             ("", None),
         ] {
             assert_eq!(version_in(said).as_deref(), expected, "{said}");
