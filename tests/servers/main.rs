@@ -4,6 +4,7 @@
 mod cold;
 mod desk;
 mod docs;
+mod edited;
 mod ends;
 mod matrix;
 mod overlay;
