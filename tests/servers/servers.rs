@@ -99,6 +99,9 @@ pub const PYREFLY: Real = Real {
 /// As in our catalogue.
 const CLANGD_ARGUMENTS: &[&str] = &[
     "--background-index",
+    "--limit-references=0",
+    "--rename-file-limit=0",
+    "--use-dirty-headers",
     "--header-insertion=never",
     "--log=error",
 ];

@@ -510,24 +510,36 @@ async fn operations_on_files() {
     assert_eq!(said[4].1, json!({"files": [{"uri": uri("gone")}]}));
 }
 
-/// clangd takes no notice of files that change on disk: they are opened for it, and said to be saved.
-#[tokio::test]
-async fn a_server_that_would_not_notice_is_shown_the_files() {
-    let stand = Stand::with(
-        &[("a.c", "int a;\n"), ("b.c", "int b;\n"), ("n.txt", "")],
+/// A scripted server that passes for clangd.
+fn as_clangd(files: &[(&str, &str)], script: Value) -> Stand {
+    Stand::with(
+        files,
         |folder| {
             let folder = folder.canonicalize().expect("a path");
-            let capabilities =
-                json!({"hoverProvider": true, "textDocumentSync": {"change": 2, "save": true}});
-            let script = json!({"log": folder.join(".log/log"), "capabilities": capabilities});
+            let mut all = json!({
+                "log": folder.join(".log/log"),
+                "capabilities": {"hoverProvider": true, "textDocumentSync": {"change": 2, "save": true}}
+            });
+            for (key, value) in script.as_object().expect("an object") {
+                all[key] = value.clone();
+            }
             write(&folder.join(".log/log"), "");
-            write(&folder.join(".log/script"), &script.to_string());
+            write(&folder.join(".log/script"), &all.to_string());
             let command = json!([STAGE, "serve", folder.join(".log/script")]);
             servers(
                 json!({"clangd": {"command": command, "languages": ["c"], "ready": "initialized"}}),
             )
         },
         Limits::default(),
+    )
+}
+
+/// clangd takes no notice of files that change on disk: they are opened for it, and said to be saved.
+#[tokio::test]
+async fn a_server_that_would_not_notice_is_shown_the_files() {
+    let stand = as_clangd(
+        &[("a.c", "int a;\n"), ("b.c", "int b;\n"), ("n.txt", "")],
+        json!({}),
     );
     stand.hover("a.c").await.expect("an answer");
     let said = |part: &str| {
@@ -555,5 +567,57 @@ async fn a_server_that_would_not_notice_is_shown_the_files() {
     while !said("textDocument/didClose") {
         assert!(Instant::now() < deadline, "{:?}", stand.said());
         tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// clangd looks at an unsaved header when something is saved, and only then.
+#[tokio::test]
+async fn an_unsaved_header_is_seen_by_what_includes_it() {
+    let stand = as_clangd(
+        &[
+            ("a.c", "int a;\n"),
+            ("b.c", "int b;\n"),
+            ("h.h", "int h;\n"),
+        ],
+        json!({}),
+    );
+    for (name, text) in [("h.h", "int h;\n"), ("b.c", "int b;\n")] {
+        stand.buffers.open(stand.uri(name), "c", 1, text);
+    }
+    let since = |count: usize| -> Vec<(String, String)> {
+        let name = |message: &Value| {
+            let uri = message["params"]["textDocument"]["uri"].as_str()?;
+            let name = uri.rsplit('/').next()?.to_owned();
+            let method = message["method"].as_str()?.rsplit('/').next()?.to_owned();
+            Some((method, name))
+        };
+        stand.said()[count..].iter().filter_map(name).collect()
+    };
+    let pairs = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        let own = |(method, name): &(&str, &str)| ((*method).to_owned(), (*name).to_owned());
+        pairs.iter().map(own).collect()
+    };
+    stand.hover("a.c").await.expect("an answer");
+    for (changed, asked, expected) in [
+        (
+            "h.h",
+            "a.c",
+            &[("didChange", "h.h"), ("didSave", "a.c"), ("hover", "a.c")][..],
+        ),
+        ("h.h", "h.h", &[("didChange", "h.h"), ("hover", "h.h")]),
+        (
+            "b.c",
+            "a.c",
+            &[("didChange", "b.c"), ("didSave", "a.c"), ("hover", "a.c")],
+        ),
+        ("b.c", "a.c", &[("didChange", "b.c"), ("hover", "a.c")]),
+        ("", "a.c", &[("hover", "a.c")]),
+    ] {
+        let before = stand.said().len();
+        if !changed.is_empty() {
+            stand.replace(changed, "int", "int ");
+        }
+        stand.hover(asked).await.expect("an answer");
+        assert_eq!(since(before), pairs(expected), "{changed}, then {asked}");
     }
 }

@@ -49,7 +49,7 @@ fn every_entry_is_whole() {
 /// A key that no struct has would be forgotten without a word.
 #[test]
 fn every_key_of_an_entry_is_known() {
-    const KEYS: [&str; 24] = [
+    const KEYS: [&str; 25] = [
         "name",
         "command",
         "alternatives",
@@ -73,6 +73,7 @@ fn every_key_of_an_entry_is_known() {
         "check_progress",
         "ready_messages",
         "blind_to_disk",
+        "looks_at_save",
         "rename_at_definition",
     ];
     let file: toml::Table = toml::from_str(include_str!("catalogue.toml")).expect("TOML");

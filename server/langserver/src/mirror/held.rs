@@ -72,6 +72,11 @@ pub(crate) struct Wire {
     changed: BTreeMap<DocumentUri, Instant>,
     /// How often it was told of a save.
     saves: u64,
+    /// Extensions of files whose text reaches the documents that include them only when something is said to be saved.
+    included: &'static [String],
+    /// Those of them that have changed since the last save, and when that was.
+    unseen: BTreeSet<DocumentUri>,
+    looked: Option<Instant>,
     pub(super) shown: Shown,
 }
 
@@ -87,6 +92,9 @@ impl Wire {
             returned: BTreeSet::new(),
             changed: BTreeMap::new(),
             saves: 0,
+            included: &[],
+            unseen: BTreeSet::new(),
+            looked: None,
             shown: Shown::default(),
         }
     }
@@ -151,6 +159,44 @@ impl Wire {
 
     pub fn set_save(&mut self, save: Option<bool>) {
         self.manner.save = save;
+    }
+
+    /// The server sees files with these extensions in the documents that include them only when something is saved.
+    pub fn set_included(&mut self, extensions: &'static [String]) {
+        self.included = extensions;
+    }
+
+    /// Has the server look again at what a document that it is about to be asked about includes, if some of that changed.
+    /// It is told of a save, of no text: only what it looks at then is wanted.
+    pub fn look_again(&mut self, uri: &DocumentUri) {
+        let is_seen = self.unseen.iter().all(|changed| changed == uri);
+        if is_seen || self.manner.save.is_none() {
+            return;
+        }
+        if let Some(held) = self.held.get(uri) {
+            let params = json!({"textDocument": {"uri": held.snapshot.uri.as_str()}});
+            self.client.notify("textDocument/didSave", Some(params));
+            self.has_looked();
+        }
+    }
+
+    /// When it last began to look again at all documents because of what they include.
+    pub fn looked(&self) -> Option<Instant> {
+        self.looked
+    }
+
+    fn has_looked(&mut self) {
+        if !std::mem::take(&mut self.unseen).is_empty() {
+            self.looked = Some(Instant::now());
+        }
+    }
+
+    /// A document has another text, for those that include it as well.
+    pub(super) fn is_other(&mut self, uri: &DocumentUri) {
+        let extension = uri.path().and_then(|path| path.extension()?.to_str());
+        if extension.is_some_and(|one| self.included.iter().any(|included| included == one)) {
+            self.unseen.insert(uri.clone());
+        }
     }
 
     pub(super) fn tell(&mut self, uri: &DocumentUri, note: Note) {
@@ -272,6 +318,8 @@ impl Wire {
         );
         if borrowed {
             self.borrowed.push_back(snapshot.uri.clone());
+        } else if snapshot.is_unsaved() {
+            self.is_other(&snapshot.uri);
         }
         let held = Held {
             snapshot: snapshot.clone(),
@@ -287,6 +335,9 @@ impl Wire {
     pub fn close(&mut self, uri: &DocumentUri) {
         if let Some(held) = self.held.remove(uri) {
             self.all = None;
+            if held.snapshot.text != held.saved {
+                self.is_other(uri);
+            }
             // Its text is the disk's again.
             match held.borrowed {
                 true => self.changed.remove(uri),
@@ -301,6 +352,15 @@ impl Wire {
     }
 
     pub(super) fn say(&mut self, uri: &DocumentUri, now: Snapshot, said: Vec<Say>) {
+        if !self.held.contains_key(uri) {
+            return;
+        }
+        if said.iter().any(|say| matches!(say, Say::Changed(_))) {
+            self.is_other(uri);
+        }
+        if matches!(said.last(), Some(Say::Saved)) && self.manner.save.is_some() {
+            self.has_looked();
+        }
         let Some(held) = self.held.get_mut(uri) else {
             return;
         };

@@ -99,7 +99,10 @@ impl Wire {
                     let said = by_texts(&now.text, &text.text, false);
                     self.say(&text.uri, text.clone(), said);
                 }
-                None => self.open(text, false),
+                None => {
+                    self.open(text, false);
+                    self.is_other(&text.uri);
+                }
             }
             if let Some(version) = self.held(&text.uri).map(|held| held.version) {
                 self.shown.remember(&text.uri, version);
@@ -121,7 +124,10 @@ impl Wire {
                     let said = by_texts(&now, &before.text, false);
                     self.say(uri, before.clone(), said);
                 }
-                (None, _) => self.close(uri),
+                (None, _) => {
+                    self.close(uri);
+                    self.is_other(uri);
+                }
                 (Some(_), None) => {}
             }
         }

@@ -71,6 +71,9 @@ impl Server {
                 ),
                 Turn::Lease(_) => None,
             };
+            if permit.is_some() && !self.traits.looks_at_save.is_empty() {
+                self.looked_again(document, patience).await;
+            }
             let begin = |wire: &mut Wire| -> (Waiting, Arc<Texts>) {
                 let snapshot = wire
                     .held(&document.uri)

@@ -107,6 +107,9 @@ impl Server {
             return self.native(snapshot, patience).await;
         }
         self.show(snapshot);
+        if let Some(mirror) = self.mirror() {
+            mirror.told(None, |wire| wire.look_again(&snapshot.uri));
+        }
         let mut ticks = self.store.ticks();
         loop {
             ticks.mark_unchanged();
@@ -337,13 +340,46 @@ impl Server {
         Ok(())
     }
 
+    /// Waits until it has looked again at what a document includes, if some of that changed: until then it would answer of
+    /// what was there before. That it has looked it tells by what it says of the document, if there is anything to say.
+    pub(super) async fn looked_again(&self, document: &Snapshot, patience: &Patience) {
+        let Some(mirror) = self.mirror() else { return };
+        let mut ticks = self.store.ticks();
+        loop {
+            ticks.mark_unchanged();
+            let looked = mirror.told(Some(document), |wire| {
+                if wire.lease().is_none() {
+                    wire.look_again(&document.uri);
+                }
+                wire.looked()
+            });
+            let Some(looked) = looked else { return };
+            let has_said = self.store.last_pushed(&document.uri) >= Some(looked);
+            let until = (looked + LOOKS_ANEW).min(patience.until);
+            if has_said || Instant::now() >= until {
+                return;
+            }
+            let step = Patience {
+                until,
+                cancel: patience.cancel.clone(),
+            };
+            if step.wait(ticks.changed()).await.is_err() {
+                return;
+            }
+        }
+    }
+
     fn pushed_for(&self, snapshot: &Snapshot) -> Pushed {
         let Some(mirror) = self.mirror() else {
             return Pushed::Stale;
         };
         // The server must have the text before anything it says can be of it.
         let (newest, beside) = mirror.told(Some(snapshot), |wire| {
-            (wire.ours(&snapshot.uri), wire.changed_beside(&snapshot.uri))
+            if wire.lease().is_none() {
+                wire.look_again(&snapshot.uri);
+            }
+            let beside = wire.changed_beside(&snapshot.uri).max(wire.looked());
+            (wire.ours(&snapshot.uri), beside)
         });
         let newest = newest.unwrap_or_else(|| snapshot.clone());
         match self.store.doubtful_until(&snapshot.uri) {

@@ -68,6 +68,7 @@ impl Server {
         let answer: Value = serde_json::from_str(answer.get()).unwrap_or_default();
         let capabilities = answer.get("capabilities").cloned().unwrap_or_default();
         let mirror = Mirror::new(server.client.clone(), capabilities::manner(&capabilities));
+        mirror.wire().set_included(&server.traits.looks_at_save);
         let _ = server.introduced.set(Introduced {
             capabilities,
             since: Instant::now(),

@@ -169,6 +169,7 @@ impl Leased {
         let mirror = server.mirror().ok_or(None)?;
         let uri = &document.uri;
         let told = mirror.told_under(self.0.number, Some(document), |wire| {
+            wire.look_again(uri);
             let text = wire.held(uri).map(|held| held.snapshot.clone());
             (text, wire.is_swapped(uri))
         });
