@@ -297,6 +297,44 @@ async fn places_are_listed_by_file_and_tests_apart() {
     .await;
 }
 
+/// Generated code: thousands of places in one line, and thousands of lines that lie in nothing or in names of their own.
+#[tokio::test]
+async fn there_is_an_end_to_numbers() {
+    const MANY: u32 = 3000;
+    let line = "x();".repeat(MANY as usize);
+    let text = "x();\n".repeat(MANY as usize);
+    for (name, text, in_one_line, with_names) in [
+        ("line", &line, true, false),
+        ("lines", &text, false, false),
+        ("names", &text, false, true),
+    ] {
+        let stand = Stand::scripted(&[("a.rs", text)], |uri| {
+            let place = |number: u32| match in_one_line {
+                true => at(0, number * 4, number * 4 + 1),
+                false => at(number, 0, 1),
+            };
+            let all: Vec<Value> = (0..MANY)
+                .map(|number| json!({"uri": uri("a.rs"), "range": place(number)}))
+                .collect();
+            let symbols: Vec<Value> = (0..if with_names { MANY } else { 0 })
+                .map(|line| {
+                    let name = format!("f{line}");
+                    symbol(&name, 12, &at(line, 0, 4), at(line, 0, 1), json!([]))
+                })
+                .collect();
+            json!({"capabilities": able(), "on": {
+                "textDocument/documentSymbol": always(&json!(symbols)),
+                "textDocument/references": always(&json!(all)),
+            }})
+        });
+        let place = json!({"line": 1, "character": 1});
+        let told = stand.ask("findReferences", "a.rs", place).await;
+        assert!(told.starts_with("3000 references in 1 file"), "{told}");
+        assert!(told.contains(" more"), "{name}: {told}");
+        assert!(told.len() < 2500, "{name}: {} bytes", told.len());
+    }
+}
+
 /// Many lines are told by what they lie in, and still all of them.
 #[tokio::test]
 async fn many_places_are_told_by_names() {

@@ -17,6 +17,9 @@ const LINES: (usize, usize) = (40, 8);
 const NARROWED: (usize, usize) = (300, 300);
 /// Of more than that, only what they lie in is named: so many times, then files alone.
 const NAMES: usize = 120;
+/// So many columns of one line are told, and so many lines of what they lie in: generated code has thousands.
+const COLUMNS: usize = 20;
+const NUMBERS: usize = 60;
 /// How many files are named alone.
 const FILES: usize = 20;
 
@@ -199,15 +202,9 @@ fn write_whole(body: &mut String, groups: &[Group]) {
                 let _ = writeln!(body, " in {now}");
             }
             inside = now;
-            let columns: Vec<String> = line.columns.iter().map(u32::to_string).collect();
+            let columns = first_of(&line.columns, COLUMNS);
             let indent = if now.is_some() { "  " } else { " " };
-            let _ = writeln!(
-                body,
-                "{indent}{}:{} {}",
-                line.number,
-                columns.join(","),
-                line.text
-            );
+            let _ = writeln!(body, "{indent}{}:{columns} {}", line.number, line.text);
         }
     }
 }
@@ -220,23 +217,35 @@ fn write_names(body: &mut String, groups: &[Group]) {
             let _ = writeln!(body, "more: {}", named(&groups[at..]));
             return;
         }
-        let mut names: Vec<(&str, Vec<String>)> = Vec::new();
+        let mut names: Vec<(&str, Vec<u32>)> = Vec::new();
         for line in &group.lines {
             let inside = line.inside.as_deref().unwrap_or("");
-            let number = line.number.to_string();
             match names.last_mut() {
-                Some((last, numbers)) if *last == inside => numbers.push(number),
-                _ => names.push((inside, vec![number])),
+                Some((last, numbers)) if *last == inside => numbers.push(line.number),
+                _ => names.push((inside, vec![line.number])),
             }
         }
-        left = left.saturating_sub(names.len());
-        let names = names.iter().map(|(name, numbers)| {
+        let cut = names.len().saturating_sub(left);
+        let names = names.iter().take(left).map(|(name, numbers)| {
             let between = if name.is_empty() { "" } else { " " };
-            format!("{name}{between}{}", numbers.join(","))
+            format!("{name}{between}{}", first_of(numbers, NUMBERS))
         });
-        let names: Vec<String> = names.collect();
+        let mut names: Vec<String> = names.collect();
+        left -= names.len();
+        if cut > 0 {
+            names.push(format!("and {cut} more"));
+        }
         let _ = writeln!(body, "{}: {}", group.shown, names.join("; "));
     }
+}
+
+fn first_of(numbers: &[u32], most: usize) -> String {
+    let shown: Vec<String> = numbers.iter().take(most).map(u32::to_string).collect();
+    let more = match numbers.len().saturating_sub(most) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(","))
 }
 
 /// Files with how many places they have.
