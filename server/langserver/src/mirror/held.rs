@@ -270,12 +270,13 @@ impl Wire {
                 .uri
                 .path()
                 .and_then(|path| std::fs::metadata(path).ok()?.modified().ok());
-            modified != form.modified
+            // One that is gone gets no new text: under a lease it is to be opened, so that the server says something of it.
+            let is_told = modified.is_some() && but.iter().any(|one| one.uri == snapshot.uri);
+            modified != form.modified && !is_told
         };
         let stale: Vec<DocumentUri> = self
             .borrowed
             .iter()
-            .filter(|uri| but.iter().all(|one| one.uri != **uri))
             .filter(|uri| {
                 self.held
                     .get(uri)
