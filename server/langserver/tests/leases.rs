@@ -323,6 +323,62 @@ async fn what_is_pushed_without_a_version_counts_when_it_has_settled() {
     assert_eq!(known(), "ours again");
 }
 
+/// However late it comes: until the server has seen that the lease is over, and after that until it has settled.
+#[tokio::test]
+async fn what_is_pushed_late_without_a_version_is_not_taken_for_ours() {
+    let stand = Stand::scripted(json!(null));
+    let late = pushed(&stand, "a.rs", None, "held, late");
+    let ours = pushed(&stand, "a.rs", None, "ours again");
+    let before_it_sees = json!([{"run": ["sleep", "0.5"]}, late, {"run": ["sleep", "0.5"]}, ours]);
+    // It computes them apart from the questions that it answers.
+    let after_it_saw = json!([{"answer": null}, late, {"run": ["sleep", "0.1"]}, ours]);
+    // The very same as under the lease, and a while before it has looked at ours.
+    let held = pushed(&stand, "a.rs", None, "held");
+    let again = json!([{"answer": null}, held, {"run": ["sleep", "0.7"]}, ours]);
+    for (back, symbols) in [
+        (before_it_sees, json!([{"answer": null}])),
+        (json!([]), after_it_saw),
+        (json!([]), again),
+    ] {
+        let says = json!({
+            "textDocument/didOpen": [[pushed(&stand, "a.rs", None, "ours")]],
+            "textDocument/didChange": [[pushed(&stand, "a.rs", None, "held")], back],
+            "textDocument/hover": [[{"answer": {"contents": "h"}}]],
+            "textDocument/documentSymbol": [symbols],
+        });
+        let mut able = able(2, false);
+        able["documentSymbolProvider"] = json!(true);
+        let uri = stand.uri("a.rs");
+        let stand = Stand::scripted(json!(null));
+        let says = says
+            .to_string()
+            .replace(uri.as_str(), stand.uri("a.rs").as_str());
+        let says = serde_json::from_str(&says).expect("a script");
+        let stand = stand.acting(script(&able, &says));
+        let a = stand.open("a.rs", "fn a() {}");
+        let found = stand.pool.diagnostics(&a.uri, A_WHILE, &never()).await;
+        assert_eq!(fresh(found), "ours");
+        let known = || said(&stand.pool.known_diagnostics(&a.uri));
+        {
+            let lease = lease(&stand, vec![self::held(&a, "fn X() {}")]).await;
+            assert_eq!(fresh(lease.diagnostics(&a).await), "held");
+        }
+        let begun = std::time::Instant::now();
+        let mut seen = vec![known()];
+        while seen.last().is_none_or(|last| last != "ours again") {
+            assert!(begun.elapsed() < A_WHILE, "{seen:?} {says}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            let now = known();
+            if seen.last() != Some(&now) {
+                seen.push(now);
+            }
+        }
+        assert_eq!(seen, ["ours", "ours again"], "{says}");
+        let found = stand.pool.diagnostics(&a.uri, A_WHILE, &never()).await;
+        assert_eq!(fresh(found), "ours again");
+    }
+}
+
 /// What is asked for in the background is not asked under a lease, though the server wants it.
 #[tokio::test]
 async fn nothing_is_pulled_in_the_background_under_a_lease() {

@@ -13,7 +13,7 @@ use workspace::{DocumentUri, Snapshot};
 
 use super::{
     CHECK_SETTLES, Heard, Phase, Server,
-    store::{Doubt, Kept, QUIET, Wanted},
+    store::{Doubt, Kept, LOOKS_ANEW, QUIET, Wanted},
 };
 use crate::{
     answer::{Diagnostic, QueryError},
@@ -27,8 +27,6 @@ pub(super) const PULL: &str = "textDocument/diagnostic";
 const SETTLED: Duration = Duration::from_millis(200);
 /// A check that follows a save begins within this long, if there are checks at all.
 const UNTIL_A_CHECK_BEGINS: Duration = Duration::from_secs(2);
-/// Within this long after a change a server that pushes has said what it did to the diagnostics of other documents.
-const LOOKS_ANEW: Duration = Duration::from_millis(1500);
 /// A server that has pushed nothing for so long is taken for one that has nothing to say.
 const UNTIL_IT_IS_MUTE: Duration = Duration::from_secs(20);
 const IN_THE_BACKGROUND: Duration = Duration::from_secs(30);
@@ -119,11 +117,18 @@ impl Server {
                 .collect();
             let last = spoken.map(|spoken| {
                 let own = self.store.last_pushed(&snapshot.uri);
-                spoken.into_iter().chain(own).fold(since, Instant::max)
+                spoken.into_iter().chain(own).fold(since, Instant::max) + QUIET
             });
-            let until = match last {
-                Some(last) if last.elapsed() >= QUIET => return self.said_natively(snapshot),
-                Some(last) => last + QUIET,
+            // What was said may still be of the lease.
+            let all = changed.iter().chain([&snapshot.uri]);
+            let settled = all.fold(last, |until, uri| match self.store.doubtful_until(uri) {
+                Doubt::None | Doubt::UntilMoreIsSaid => until,
+                Doubt::Until(then) => until.map(|until| until.max(then)),
+                Doubt::UntilTheEndIsSeen => None,
+            });
+            let until = match settled {
+                Some(settled) if settled <= Instant::now() => return self.said_natively(snapshot),
+                Some(settled) => settled,
                 None => patience.until,
             };
             let step = Patience {
@@ -253,7 +258,7 @@ impl Server {
                 let (of, when) = wire.said_of(&uri, version);
                 // A check of what is on disk goes on under a lease, and knows nothing of it.
                 match when {
-                    Of::Held | Of::Beside if self.only_checks(&items) => {
+                    Of::Held | Of::Beside | Of::Either if self.only_checks(&items) => {
                         (wire.ours(&uri), Of::Ours)
                     }
                     _ => (of, when),
@@ -385,7 +390,7 @@ impl Server {
         match self.store.doubtful_until(&snapshot.uri) {
             Doubt::None => {}
             Doubt::Until(then) => return Pushed::FreshIfQuietUntil(then),
-            Doubt::UntilMoreIsSaid => return Pushed::Stale,
+            Doubt::UntilMoreIsSaid | Doubt::UntilTheEndIsSeen => return Pushed::Stale,
         }
         let look = |kept: &Kept| {
             if !kept.is_of(snapshot.revision, &newest) {

@@ -7,12 +7,13 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 use tokio::{sync::OwnedRwLockWriteGuard, time::Instant};
 use tokio_util::sync::CancellationToken;
-use workspace::Snapshot;
+use workspace::{DocumentUri, Snapshot};
 
 use super::{
     Server,
@@ -21,9 +22,12 @@ use super::{
 };
 use crate::{
     answer::{Diagnostic, QueryError},
-    client::Patience,
+    client::{Patience, Waiting},
     wire,
 };
+
+/// A server that has not answered for so long after a lease is taken to have seen its end.
+const UNTIL_IT_SEES: Duration = Duration::from_secs(30);
 
 /// Of which texts a question is: those that the server always has, or those of a lease, which need not live as long.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +48,8 @@ pub(crate) struct Shown {
     patience: Patience,
     hold: Mutex<Option<OwnedRwLockWriteGuard<()>>>,
     over: CancellationToken,
+    /// The documents of which it is shown other texts.
+    uris: Vec<DocumentUri>,
 }
 
 /// What a server said of a document under a lease.
@@ -79,6 +85,7 @@ impl Server {
             patience: patience.clone(),
             hold: Mutex::new(Some(hold)),
             over: CancellationToken::new(),
+            uris: texts.iter().map(|text| text.uri.clone()).collect(),
         });
         // From here on it ends by itself, whatever happens.
         let lease = Leased(inner.clone());
@@ -87,8 +94,32 @@ impl Server {
         tokio::spawn(async move {
             let _ = inner.patience.wait(inner.over.cancelled()).await;
             inner.end();
+            let (server, number) = (Arc::downgrade(&inner.server), inner.number);
+            let asked = inner.server.ask_after_lease(&inner.uris);
+            drop(inner);
+            let patience = Patience::of(UNTIL_IT_SEES, &CancellationToken::new());
+            let _ = asked.answer(&patience).await;
+            if let Some(server) = server.upgrade() {
+                server.store.end_seen(number);
+            }
         });
         Ok(lease)
+    }
+
+    /// Asks something cheap. When it is answered, whatever was told before has been seen. An error is an answer too.
+    fn ask_after_lease(&self, uris: &[DocumentUri]) -> Waiting {
+        const CHEAP: [&str; 2] = ["textDocument/documentSymbol", "textDocument/hover"];
+        let mirror = self.mirror();
+        let is_open =
+            |uri: &&DocumentUri| mirror.is_some_and(|mirror| mirror.wire().held(uri).is_some());
+        let uri = uris.iter().find(is_open).or_else(|| uris.first());
+        let can = |method: &&&str| self.supports(method, None);
+        let method = CHEAP.iter().find(can).unwrap_or(&CHEAP[0]);
+        let params = json!({
+            "textDocument": {"uri": uri.map(DocumentUri::as_str)},
+            "position": {"line": 0, "character": 0},
+        });
+        self.client.begin(method, Some(params))
     }
 }
 
@@ -230,10 +261,11 @@ impl Shown {
             .take();
         let Some(hold) = hold else { return };
         self.over.cancel();
+        // What is said between the two is forgotten: it is of the lease.
+        self.server.store.end_lease(self.number);
         if let Some(mirror) = self.server.mirror() {
             mirror.end_lease(self.number);
         }
-        self.server.store.end_lease();
         drop(hold);
     }
 }

@@ -22,6 +22,8 @@ use crate::{
 
 /// What is pushed and may be of more than one text counts once nothing else has come for this long.
 pub(super) const QUIET: Duration = Duration::from_millis(300);
+/// Within this long after a change a server that pushes has said what it did to the diagnostics of other documents.
+pub(super) const LOOKS_ANEW: Duration = Duration::from_millis(1500);
 
 #[derive(Debug, Default)]
 pub(super) struct Store {
@@ -37,8 +39,8 @@ pub(super) struct Store {
 struct Said {
     pushed: Option<Kept>,
     pulled: Option<Kept>,
-    /// Pushed just after a lease: it may still be of that, until nothing else has come for a while.
-    parked: Option<Kept>,
+    /// Pushed after a lease: it may still be of that, until nothing else has come for a while.
+    parked: Option<Parked>,
     /// Something else was pushed under a lease, and nothing since: what was pushed before may be out of date.
     is_unsure: bool,
 }
@@ -47,7 +49,28 @@ struct Said {
 #[derive(Debug, Default)]
 struct UnderLease {
     pushed: Option<BTreeMap<DocumentUri, Kept>>,
-    ended: Option<Instant>,
+    /// What was said under the last one.
+    past: BTreeMap<DocumentUri, Vec<Value>>,
+    ending: Ending,
+}
+
+/// The end of the last lease, as the server has taken it.
+#[derive(Debug, Default, Clone, Copy)]
+enum Ending {
+    /// There was no lease.
+    #[default]
+    Never,
+    /// It may not have seen yet that the lease of this number has ended.
+    Unseen(u64),
+    /// It has answered something that was asked after the end.
+    Seen(Instant),
+}
+
+#[derive(Debug)]
+struct Parked {
+    kept: Kept,
+    /// It counts when it has been quiet for so long.
+    quiet: Duration,
 }
 
 /// One list of diagnostics as it came.
@@ -87,7 +110,7 @@ impl Store {
             let mut lease = self.lease();
             let mut said = self.said();
             let said = said.entry(uri.clone()).or_default();
-            let has_just_ended = lease.ended.is_some_and(|ended| ended.elapsed() < QUIET);
+            let has_just_ended = lease.ending.is_near();
             match of {
                 Of::Held | Of::Beside => {
                     let is_other = said.pushed.as_ref().map(|old| &old.items) != Some(&kept.items);
@@ -96,7 +119,18 @@ impl Store {
                         pushed.insert(uri, kept);
                     }
                 }
-                Of::Either if has_just_ended => said.parked = Some(kept),
+                Of::Either if has_just_ended => {
+                    let is_known = said.pushed.as_ref().map(|old| &old.items) == Some(&kept.items);
+                    let is_seen = matches!(lease.ending, Ending::Seen(_));
+                    let is_echo = lease.past.get(&uri) == Some(&kept.items);
+                    // What comes before the server has seen the end, or is what it said under the lease, is more likely of
+                    // the lease, and then it says more.
+                    let quiet = match is_known || (is_seen && !is_echo) {
+                        true => QUIET,
+                        false => LOOKS_ANEW,
+                    };
+                    said.parked = Some(Parked { kept, quiet });
+                }
                 Of::Ours | Of::Either => {
                     *said = Said {
                         pushed: Some(kept),
@@ -114,13 +148,30 @@ impl Store {
         self.lease().pushed = Some(BTreeMap::new());
     }
 
-    /// Forgets what was said under the lease.
-    pub fn end_lease(&self) {
-        *self.lease() = UnderLease {
-            pushed: None,
-            ended: Some(Instant::now()),
-        };
+    /// From here on nothing is said under the lease of this number, and what is said may still be of it.
+    pub fn end_lease(&self, number: u64) {
+        {
+            let mut lease = self.lease();
+            let pushed = lease.pushed.take().unwrap_or_default().into_iter();
+            lease.past = pushed.map(|(uri, kept)| (uri, kept.items)).collect();
+            lease.ending = Ending::Unseen(number);
+        }
         self.ring();
+    }
+
+    /// The server has seen that the lease of this number has ended.
+    pub fn end_seen(&self, number: u64) {
+        {
+            let mut lease = self.lease();
+            if matches!(lease.ending, Ending::Unseen(last) if last == number) {
+                lease.ending = Ending::Seen(Instant::now());
+            }
+        }
+        self.ring();
+    }
+
+    fn ending(&self) -> Ending {
+        self.lease().ending
     }
 
     /// Looks at what was pushed for a document under the lease.
@@ -157,9 +208,10 @@ impl Store {
 
     /// Looks at what was last pushed for a document.
     pub fn pushed<R>(&self, uri: &DocumentUri, look: impl FnOnce(&Kept) -> R) -> Option<R> {
+        let ending = self.ending();
         let mut said = self.said();
         let said = said.get_mut(uri)?;
-        said.settle();
+        said.settle(ending);
         said.pushed.as_ref().map(look)
     }
 
@@ -180,19 +232,23 @@ impl Store {
     pub fn last_pushed(&self, uri: &DocumentUri) -> Option<Instant> {
         let said = self.said();
         let said = said.get(uri)?;
-        let kept = said.pushed.iter().chain(&said.parked);
+        let parked = said.parked.iter().map(|parked| &parked.kept);
+        let kept = said.pushed.iter().chain(parked);
         kept.map(|kept| kept.at).max()
     }
 
     /// Until when what is known of a document by pushes can't be told from what was said under a lease.
     pub fn doubtful_until(&self, uri: &DocumentUri) -> Doubt {
+        let ending = self.ending();
         let mut said = self.said();
         let Some(said) = said.get_mut(uri) else {
             return Doubt::None;
         };
-        said.settle();
+        said.settle(ending);
         match &said.parked {
-            Some(parked) => Doubt::Until(parked.at + QUIET),
+            Some(parked) => parked
+                .until(ending)
+                .map_or(Doubt::UntilTheEndIsSeen, Doubt::Until),
             None if said.is_unsure => Doubt::UntilMoreIsSaid,
             None => Doubt::None,
         }
@@ -206,11 +262,12 @@ impl Store {
         encoding: Encoding,
         server: &str,
     ) -> Vec<Diagnostic> {
+        let ending = self.ending();
         let mut said = self.said();
         let Some(said) = said.get_mut(&newest.uri) else {
             return Vec::new();
         };
-        said.settle();
+        said.settle(ending);
         let mut found = Vec::new();
         if let Some(pulled) = &said.pulled {
             found.extend(pulled.converted(newest, encoding, server));
@@ -254,13 +311,40 @@ pub(super) enum Doubt {
     None,
     Until(Instant),
     UntilMoreIsSaid,
+    /// Until the server has seen that the lease has ended.
+    UntilTheEndIsSeen,
+}
+
+impl Ending {
+    /// Whether what is said now may still be of the lease.
+    fn is_near(self) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Unseen(_) => true,
+            Self::Seen(at) => at.elapsed() < LOOKS_ANEW,
+        }
+    }
+}
+
+impl Parked {
+    /// When it counts, if nothing else comes; `None`: that is not known yet.
+    fn until(&self, ending: Ending) -> Option<Instant> {
+        match ending {
+            Ending::Never => Some(self.kept.at),
+            Ending::Unseen(_) => None,
+            Ending::Seen(at) => Some(at.max(self.kept.at) + self.quiet),
+        }
+    }
 }
 
 impl Said {
     /// Takes what was parked for long enough.
-    fn settle(&mut self) {
-        if let Some(parked) = self.parked.take_if(|parked| parked.at.elapsed() >= QUIET) {
-            self.pushed = Some(parked);
+    fn settle(&mut self, ending: Ending) {
+        let now = Instant::now();
+        let has_settled =
+            |parked: &mut Parked| parked.until(ending).is_some_and(|until| until <= now);
+        if let Some(parked) = self.parked.take_if(has_settled) {
+            self.pushed = Some(parked.kept);
             self.is_unsure = false;
         }
     }
