@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use langserver::ServerConfig;
 use serde_json::{Value, json};
 use workspace::DocumentUri;
 
@@ -16,6 +17,8 @@ pub struct Plain {
     output: BufReader<ChildStdout>,
     id: u64,
     quiescent: bool,
+    /// What it answers about settings from.
+    config: ServerConfig,
 }
 
 impl Plain {
@@ -24,6 +27,39 @@ impl Plain {
         arguments: &[&str],
         root: &Path,
         options: Value,
+    ) -> anyhow::Result<Self> {
+        let uri = format!("file://{}", root.display());
+        let hello = json!({
+            "processId": std::process::id(), "rootUri": uri, "workspaceFolders": [{ "uri": uri, "name": "root" }],
+            "initializationOptions": options,
+            "capabilities": {
+                "general": { "positionEncodings": ["utf-8"] },
+                "workspace": { "configuration": true, "workspaceFolders": true },
+                "window": { "workDoneProgress": true },
+                "experimental": { "serverStatusNotification": true },
+            },
+        });
+        Self::saying(program, arguments, root, &hello, ServerConfig::default())
+    }
+
+    /// One that says of itself, and answers about settings, what the pool would.
+    pub fn introduced(
+        program: &Path,
+        arguments: &[&str],
+        root: &Path,
+        name: &str,
+        config: &ServerConfig,
+    ) -> anyhow::Result<Self> {
+        let hello = langserver::introduction(name, config, root);
+        Self::saying(program, arguments, root, &hello, config.clone())
+    }
+
+    fn saying(
+        program: &Path,
+        arguments: &[&str],
+        root: &Path,
+        hello: &Value,
+        config: ServerConfig,
     ) -> anyhow::Result<Self> {
         let mut child = Command::new(program)
             .args(arguments)
@@ -40,19 +76,9 @@ impl Plain {
             output,
             id: 0,
             quiescent: false,
+            config,
         };
-        let uri = format!("file://{}", root.display());
-        let hello = json!({
-            "processId": std::process::id(), "rootUri": uri, "workspaceFolders": [{ "uri": uri, "name": "root" }],
-            "initializationOptions": options,
-            "capabilities": {
-                "general": { "positionEncodings": ["utf-8"] },
-                "workspace": { "configuration": true, "workspaceFolders": true },
-                "window": { "workDoneProgress": true },
-                "experimental": { "serverStatusNotification": true },
-            },
-        });
-        plain.request("initialize", &hello)?;
+        plain.request("initialize", hello)?;
         plain.notify("initialized", &json!({}))?;
         Ok(plain)
     }
@@ -100,7 +126,9 @@ impl Plain {
 
     fn send(&mut self, message: &Value) -> anyhow::Result<()> {
         let body = message.to_string();
-        write!(self.input, "Content-Length: {}\r\n\r\n{body}", body.len())?;
+        // In one piece: a server that is woken by the half of it has to be woken again.
+        let message = format!("Content-Length: {}\r\n\r\n{body}", body.len());
+        self.input.write_all(message.as_bytes())?;
         Ok(self.input.flush()?)
     }
 
@@ -127,9 +155,12 @@ impl Plain {
             self.quiescent = message["params"]["quiescent"] == true;
         }
         if message["method"].is_string() && !message["id"].is_null() {
-            let items = message["params"]["items"]
-                .as_array()
-                .map(|items| vec![Value::Null; items.len()]);
+            let section = |item: &Value| {
+                let name = item["section"].as_str().unwrap_or_default();
+                self.config.section(name)
+            };
+            let items = message["params"]["items"].as_array();
+            let items = items.map(|items| items.iter().map(section).collect());
             let result = items.map_or(Value::Null, Value::Array);
             self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }))?;
         }

@@ -18,9 +18,8 @@ pub fn run(filter: Option<&str>) -> Result<bool> {
     if benches.is_empty() {
         bail!("no such bench; there are {all:?}");
     }
-    if benches.iter().any(|(package, _)| package == "tests") {
-        install::for_benches()?;
-    }
+    let asks_servers = benches.iter().any(|(package, _)| package == "tests");
+    let tree = asks_servers.then(install::for_benches).transpose()?;
     must(cargo().args(["build", "--release", "--package", "copydesk"]))?;
     let mut well = true;
     for (package, name) in benches {
@@ -28,6 +27,9 @@ pub fn run(filter: Option<&str>) -> Result<bool> {
         bench.args(["bench", "--package", package, "--bench", name]);
         bench.env("COPYDESK_BIN", built("release", "copydesk"));
         bench.env("COPYDESK_TEST_TOOLS", shell::tools());
+        if let Some(tree) = &tree {
+            bench.env("COPYDESK_BENCH_TREE", tree);
+        }
         well &= passes(&mut bench)?;
     }
     Ok(well)

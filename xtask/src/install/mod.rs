@@ -4,6 +4,7 @@
 mod debian;
 mod npm;
 mod stamp;
+mod tree;
 mod venv;
 
 use std::path::PathBuf;
@@ -101,11 +102,12 @@ pub fn language_servers() -> Result<Vec<&'static str>> {
     Ok(missing)
 }
 
-/// All that benches with real servers need.
-pub fn for_benches() -> Result<()> {
+/// All that benches with real servers need. Where the large tree is.
+pub fn for_benches() -> Result<PathBuf> {
     language_servers()?;
     RIVAL.install()?;
-    PACKAGES.install()
+    PACKAGES.install()?;
+    tree::install()
 }
 
 /// Sees to it that a rust-analyzer that works, and the sources of the standard library, are there.

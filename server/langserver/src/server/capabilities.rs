@@ -16,10 +16,20 @@ use serde_json::{Value, json};
 use workspace::DocumentUri;
 
 use crate::{
+    catalogue,
     config::ServerConfig,
     mirror::{Manner, SyncKind},
     wire,
 };
+
+/// What a server of this name is told of us in `initialize`: a client that is held against the pool says the very same.
+pub fn introduction(name: &str, config: &ServerConfig, root: &Path) -> Value {
+    initialize(
+        config,
+        catalogue::traits(name).options_section.as_deref(),
+        root,
+    )
+}
 
 /// The params of `initialize`.
 pub(super) fn initialize(

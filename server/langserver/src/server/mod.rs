@@ -33,7 +33,6 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use workspace::{Encoding, Snapshot};
 
-pub use self::editor::EditorServers;
 pub(crate) use self::{
     ask::{About, Asked},
     convert::carried,
@@ -46,6 +45,7 @@ pub(crate) use self::{
     source::{Source, WeakSource},
     used::{Place, Used},
 };
+pub use self::{capabilities::introduction, editor::EditorServers};
 use self::{peer::Desk, store::Store, used::Usage};
 use crate::{
     answer::{QueryError, ServerState},
