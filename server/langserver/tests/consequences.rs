@@ -290,3 +290,22 @@ async fn more_dependents_and_more_symbols_than_are_looked_at() {
         ["what depends on 3 more of the changed symbols"]
     );
 }
+
+/// One problem is cured and one that says the same is new, in the same step: it is told of.
+#[tokio::test]
+async fn a_new_problem_that_says_what_a_cured_one_said() {
+    for way in WAYS {
+        let files = [
+            ("a.rs", "def f 2\n"),
+            ("b.rs", "call f 1\ncall x 1\ncall f 2\ndef x 1\n"),
+        ];
+        let stand = stand(way, &files).await;
+        let before = edit(&stand, "b.rs", "call f 2\ncall x 1\ncall f 1\ndef x 1\n");
+        let found = after(&stand, &[before]).await;
+        assert_eq!(
+            said(&found),
+            r#"["b.rs:3 f takes 2, not 1"] 1 [] 0"#,
+            "{way}"
+        );
+    }
+}

@@ -1,11 +1,12 @@
 //! Two lists of diagnostics, of two texts: what is new and what is gone. Pure functions.
 
-use workspace::Text;
+use workspace::{ByteRange, Text};
 
 use crate::{answer::Diagnostic, mirror::difference, server::carried};
 
 /// What is in the second list and not in the first, and how many of the first are not in the second. The same in the same
-/// place, carried through the difference, is no news; of the rest, each goes with one that says the same elsewhere.
+/// place, carried through the difference, is no news. Of the rest, each goes with one that says the same elsewhere, if both
+/// are where the text changed: there nobody knows how a place is carried.
 pub(in crate::pool) fn compared(
     (old_text, old): (&Text, Vec<Diagnostic>),
     (new_text, new): (&Text, Vec<Diagnostic>),
@@ -23,10 +24,17 @@ pub(in crate::pool) fn compared(
             None => added.push(one),
         }
     }
+    if old_text == new_text {
+        return (added, gone.into_iter().flatten().count());
+    }
+    let start = change.range.start.0;
+    let changed = ByteRange::new(start, start + change.text.len());
+    let meets = |range: ByteRange| range.start <= changed.end && changed.start <= range.end;
     added.retain(|one| {
-        let at = gone
-            .iter()
-            .position(|old| old.as_ref().is_some_and(|old| is_same(old, one)));
+        let is_it = |old: &Diagnostic| {
+            is_same(old, one) && meets(one.range) && meets(carried(old.range, &change))
+        };
+        let at = gone.iter().position(|old| old.as_ref().is_some_and(is_it));
         if let Some(at) = at {
             gone[at] = None;
         }
@@ -43,7 +51,6 @@ fn is_same(old: &Diagnostic, new: &Diagnostic) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
-    use workspace::ByteRange;
 
     use super::*;
     use crate::answer::Severity;
@@ -78,6 +85,7 @@ mod tests {
             // Moved by more than one edit: not carried rightly, and still no news.
             ("1 !x 2 !y 3", "11 !x 2 !y 33", "", 0),
             ("1 !x 2 !y 3", "11 !x 22 !y !z 33", "12 !z", 0),
+            ("!x a b x", "!x a b !x", "7 !x", 0),
         ] {
             let (found, gone) =
                 compared((&Text::new(old), said(old)), (&Text::new(new), said(new)));
@@ -86,6 +94,26 @@ mod tests {
                 .map(|one| format!("{} {}", one.range.start.0, one.message))
                 .collect();
             assert_eq!((found.join(", ").as_str(), gone), (added, cured), "{new:?}");
+        }
+    }
+
+    /// A document whose text nobody changed: the same elsewhere is another problem.
+    #[test]
+    fn in_the_same_text_a_place_is_a_place() {
+        let text = Text::new("call f 1, call f 2");
+        let at = |start: usize| {
+            let mut one = said("!x").remove(0);
+            one.range = ByteRange::new(start, start + 1);
+            one
+        };
+        for (old, new, added, cured) in [
+            (vec![5], vec![15], vec![15], 1),
+            (vec![5, 15], vec![15], vec![], 1),
+            (vec![15], vec![5, 15], vec![5], 0),
+        ] {
+            let list = |starts: &[usize]| starts.iter().copied().map(at).collect::<Vec<_>>();
+            let (found, gone) = compared((&text, list(&old)), (&text, list(&new)));
+            assert_eq!((found, gone), (list(&added), cured), "{old:?} {new:?}");
         }
     }
 
