@@ -71,6 +71,7 @@ impl Traits {
 #[derive(Deserialize)]
 struct File {
     aside: Vec<String>,
+    signatures_say_all: Vec<String>,
     languages: BTreeMap<String, Vec<String>>,
     names: BTreeMap<String, Vec<String>>,
     server: Vec<Server>,
@@ -88,6 +89,7 @@ struct Server {
 struct Catalogue {
     servers: Vec<Server>,
     aside: Vec<String>,
+    signatures_say_all: Vec<String>,
     by_extension: HashMap<String, String>,
     by_name: HashMap<String, String>,
 }
@@ -99,6 +101,7 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
     Catalogue {
         servers: file.server,
         aside: file.aside,
+        signatures_say_all: file.signatures_say_all,
         by_extension: inverted(file.languages),
         by_name: inverted(file.names),
     }
@@ -112,6 +115,12 @@ fn inverted(lists: BTreeMap<String, Vec<String>>) -> HashMap<String, String> {
 }
 
 static UNKNOWN: LazyLock<Traits> = LazyLock::new(Traits::default);
+
+/// Whether a function's signature says all that others may know of it in a language.
+pub fn signatures_say_all(language: &str) -> bool {
+    let all = &CATALOGUE.signatures_say_all;
+    all.iter().any(|one| one == language)
+}
 
 /// The catalogue with a user's configuration over it.
 pub fn merged(user: &Servers) -> Servers {

@@ -6,14 +6,13 @@ use workspace::{ByteOffset, ByteRange, Snapshot, Text};
 
 use crate::{
     answer::{QueryError, Symbol},
+    catalogue,
     mirror::language,
     queries::Question,
 };
 
 /// The references of so many symbols are asked for.
 const MOST_SYMBOLS: usize = 8;
-/// Where a signature says it all: what is done in a body is nobody else's business.
-const EXPLICIT: [&str; 8] = ["rust", "go", "c", "cpp", "java", "csharp", "swift", "zig"];
 
 /// LSP's kinds of symbols that have no parts which others name.
 const VALUES: [u8; 7] = [6, 7, 8, 9, 12, 13, 14];
@@ -111,7 +110,7 @@ fn touch<'a>(
         |range: ByteRange| meets(range) && range.start <= changed.start && changed.end <= range.end;
     for symbol in symbols.iter().filter(|symbol| meets(symbol.range)) {
         if VALUES.contains(&symbol.kind.0) {
-            if EXPLICIT.contains(&language) && changed.start >= signature(symbol, text) {
+            if catalogue::signatures_say_all(language) && changed.start >= signature(symbol, text) {
                 continue;
             }
             touched.push(symbol);
