@@ -1,7 +1,7 @@
 //! A project with one real server and our tools over it. The editor is played by a host that puts each edit into the buffer at
 //! once, as a well-behaved one does. It judges no answer but for the two things that hold for all: see [`Said`].
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use langserver::{Limits, Pool, Servers, process};
@@ -236,6 +236,37 @@ impl Said {
         false
     }
 
+    /// Every line of these files that it names: as `file:line`, as a number under the file's name, as "calls in" lines.
+    pub fn places<'a>(&self, files: &[&'a str]) -> BTreeSet<(&'a str, u32)> {
+        let mut found = BTreeSet::new();
+        let mut under = None;
+        for shown in self.text.lines() {
+            let mut named = None;
+            for &file in files {
+                for (at, _) in shown.match_indices(file) {
+                    let rest = shown[at + file.len()..].strip_prefix(':');
+                    if let Some(line) = rest.and_then(number) {
+                        found.insert((file, line));
+                        named = Some(file);
+                    }
+                }
+            }
+            if let Some((file, calls)) = named.zip(shown.split_once(", calls in ")) {
+                let lines = calls.1.split(", ").map_while(number);
+                found.extend(lines.map(|line| (file, line)));
+            }
+            let heading = files.iter().find(|file| shown.trim() == **file);
+            if let Some(&file) = heading {
+                under = Some(file);
+            } else if let Some((file, line)) = under.zip(number(shown.trim_start())) {
+                found.insert((file, line));
+            } else if !shown.starts_with(' ') {
+                under = None;
+            }
+        }
+        found
+    }
+
     /// Whether it says that there may be more, or that it may be wrong, for want of time.
     pub fn is_incomplete(&self) -> bool {
         let text = self.text.to_lowercase();
@@ -248,6 +279,12 @@ impl Said {
     pub fn is_unsupported(&self) -> bool {
         self.text.contains("not support")
     }
+}
+
+/// The number that a text begins with.
+fn number(text: &str) -> Option<u32> {
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    text[..end.unwrap_or(text.len())].parse().ok()
 }
 
 /// Whoever holds the buffers.

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     desk::{Desk, Said},
     docs,
-    samples::{CPP, GO, PYTHON, RUST, Sample, TYPESCRIPT},
+    samples::{CPP, GO, PYTHON, RUST, Sample, Spot, TYPESCRIPT},
     servers::{self, Real},
 };
 
@@ -237,17 +237,94 @@ async fn ask(desk: &Desk, operation: &str, column: &Column) -> Said {
 /// A name that is one in every language.
 const NEW_NAME: &str = "SumOf";
 
-/// What is missing in a right answer, if something is.
+/// The lines that an answer has to name, and those that it may name beside them: it names no other.
+struct Lines {
+    must: Vec<Place>,
+    may: Vec<Place>,
+}
+
+type Place = (&'static str, u32);
+
+/// Those of an operation whose answer is places; of other answers there is none.
+fn lines(operation: &str, column: &Column) -> Option<Lines> {
+    let sample = &column.sample;
+    let text = |file: &str| {
+        let found = sample.files.iter().find(|(name, _)| *name == file);
+        found.expect("a file of it").1
+    };
+    // Nothing but a rename moves or changes a line that is asked about, and it moves none.
+    let at = |spot: Spot| (spot.file, spot.place(text(spot.file)).0);
+    let all = |file: &'static str, word: &str| -> Vec<Place> {
+        let has = |(number, line): (u32, &str)| {
+            let has = line.to_lowercase().contains(word);
+            has.then_some((file, number))
+        };
+        (1..).zip(text(file).lines()).filter_map(has).collect()
+    };
+    let import: Vec<Place> = sample.import.map(at).into_iter().collect();
+    let (must, may) = match operation {
+        "goToDefinition" | "prepareCallHierarchy" => (vec![sample.callee], Vec::new()),
+        // Some take the import for a use, some do not.
+        "findReferences" => (vec![sample.call], import),
+        // They look for what is alike: the class's own members, its values.
+        "workspaceSymbol" => {
+            let mut may = all(sample.square.file, "square");
+            may.extend(all(sample.square.file, "side int"));
+            (vec![sample.square], may)
+        }
+        // ty counts the interface among its implementations.
+        "goToImplementation" if column.real.name == "ty" => {
+            (vec![sample.implementation, sample.shape], Vec::new())
+        }
+        "goToImplementation" => (vec![sample.implementation], Vec::new()),
+        "goToTypeDefinition" => (vec![sample.square], Vec::new()),
+        "incomingCalls" => (vec![sample.callee, sample.caller, sample.call], Vec::new()),
+        // The making of the square, if that is a call, and what the callee calls in turn.
+        "outgoingCalls" => {
+            let mut may = all(sample.square.file, "square(");
+            may.push(at(sample.square));
+            may.extend(all(sample.shape.file, "size("));
+            (vec![sample.caller, sample.callee], may)
+        }
+        "supertypes" | "subtypes" => (vec![sample.square, sample.shape], Vec::new()),
+        "diagnostics" | "codeActions" => (vec![sample.wrong.0], Vec::new()),
+        // And a comment that has the name.
+        "rename" => {
+            let mut may = import;
+            may.extend(all(
+                sample.callee.file,
+                &format!("// {}", sample.callee.word.to_lowercase()),
+            ));
+            (vec![sample.callee, sample.declared, sample.call], may)
+        }
+        _ => return None,
+    };
+    Some(Lines {
+        must: must.into_iter().map(at).collect(),
+        may,
+    })
+}
+
+/// What is missing in a right answer, if something is, or what is too much.
 fn right(desk: &Desk, operation: &str, column: &Column, said: &Said) -> Result<(), &'static str> {
     let sample = &column.sample;
     let demand = |held: bool, what: &'static str| held.then_some(()).ok_or(what);
     demand(said.well, "an answer")?;
     demand(!said.is_incomplete(), "a whole answer")?;
+    if let Some(Lines { must, may }) = lines(operation, column) {
+        let files: Vec<&str> = sample.files.iter().map(|(file, _)| *file).collect();
+        let named = said.places(&files);
+        let all = must.iter().all(|place| named.contains(place));
+        demand(all, "all of its places")?;
+        let known = |place: &Place| must.contains(place) || may.contains(place);
+        demand(named.iter().all(known), "its places and no other")?;
+    }
     let names = |spot| said.names(desk.place(spot));
     let has = |text: &str| said.text.contains(text);
     match operation {
         "goToDefinition" => {
             demand(names(sample.callee), "the callee")?;
+            // clangd has a declaration where others have an import.
             let import = sample.import.is_some_and(names);
             demand(!import, "the callee, not what only leads to it")
         }

@@ -1,14 +1,18 @@
 //! The quirks of real servers, numbered as they were found: what we do in spite of each, shown on a server that has it.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
 
-use langserver::Limits;
+use langserver::{Limits, QueryError};
 use serde_json::json;
 use tests::{client, fixtures::Project};
 
 use crate::{
     cold,
-    desk::{Desk, patient},
+    desk::{Desk, Said, patient},
     samples::{CPP, GO, PYTHON, RUST, TYPESCRIPT},
     servers,
 };
@@ -100,7 +104,41 @@ async fn quirk_04_vtsls_dies_of_a_whole_text() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn quirk_05_pyright_takes_its_registration_of_diagnostics_back_and_says_nothing_of_unopened_files()
  {
-    let desk = Desk::new(servers::PYRIGHT, PYTHON.files);
+    const PULL: &str = "textDocument/diagnostic";
+    let project = Desk::project(PYTHON.files);
+    let log = project.beside("wire").join("said");
+    let mut servers = servers::PYRIGHT.alone();
+    if let Some(config) = servers.get_mut("pyright") {
+        // What it says to us, written down on its way.
+        let recorded = ["sh", "-c", r#"log="$1"; shift; "$@" | tee "$log""#, "sh"];
+        let mut command: Vec<String> = recorded.map(str::to_owned).to_vec();
+        command.push(log.display().to_string());
+        command.append(&mut config.command);
+        config.command = command;
+    }
+    let desk = Desk::of(servers, project, patient());
+    // The ids under which it stands registered, and how often it took one back.
+    let registered = || {
+        let said = std::fs::read(&log).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let (mut standing, mut taken_back) = (BTreeSet::new(), 0);
+        for message in said.split("Content-Length: ") {
+            let body = message.find('{').map_or("", |at| &message[at..]);
+            // The last may be cut short.
+            let message: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+            let params = &message["params"];
+            let changed = params["registrations"].as_array().into_iter().flatten();
+            let ended = params["unregisterations"].as_array().into_iter().flatten();
+            for one in changed.filter(|one| one["method"] == PULL) {
+                standing.insert(one["id"].to_string());
+            }
+            for one in ended.filter(|one| one["method"] == PULL) {
+                assert!(standing.remove(&one["id"].to_string()), "{one}");
+                taken_back += 1;
+            }
+        }
+        (standing, taken_back)
+    };
     for _ in 0..3 {
         let (wrong, message) = PYTHON.wrong;
         let said = desk.lsp("diagnostics", wrong.file, NOTHING).await;
@@ -111,6 +149,12 @@ async fn quirk_05_pyright_takes_its_registration_of_diagnostics_back_and_says_no
         );
         let said = desk.lsp("diagnostics", PYTHON.caller.file, NOTHING).await;
         assert!(said.text.starts_with("No problems"), "{}", said.text);
+        // The second and third time are after it has taken it back, and they are answered as the first was.
+        until("it is registered anew", async || {
+            let (standing, taken_back) = registered();
+            taken_back > 0 && !standing.is_empty()
+        })
+        .await;
         desk.cx.pool.disk_changed(&[desk.uri("pyproject.toml")]);
     }
     desk.end().await;
@@ -156,7 +200,7 @@ async fn quirk_07_what_a_server_does_not_support_it_says_in_many_ways() {
             said.text
         );
         // `params: null` would be an error to one of them: it would have to be killed.
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         desk.end().await;
         assert!(
             begun.elapsed() < Duration::from_secs(5),
@@ -415,7 +459,7 @@ async fn quirk_17_a_project_s_toolchain_may_have_no_rust_analyzer() {
         config.command.splice(0..0, plain);
     }
     let desk = Desk::of(servers, project, patient());
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     let said = desk.at("goToDefinition", RUST.call, NOTHING).await;
     assert!(!said.well, "{}", said.text);
     assert!(
@@ -430,7 +474,17 @@ async fn quirk_17_a_project_s_toolchain_may_have_no_rust_analyzer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn quirk_18_jedi_does_one_thing_at_a_time() {
-    let desk = Desk::over(servers::JEDI, cold::django());
+    let limits = Limits {
+        ready: Duration::from_secs(3),
+        answer: Duration::from_secs(3),
+        ..patient()
+    };
+    let mut servers = servers::JEDI.alone();
+    if let Some(config) = servers.get_mut("jedi-language-server") {
+        // As many as there are: else it would be done with the first twenty.
+        config.initialization_options = json!({ "workspace": { "symbols": { "maxSymbols": 0 } } });
+    }
+    let desk = Desk::of(servers, cold::django(), limits);
     let (file, head) = cold::MUCH_USED;
     let line = desk
         .text(file)
@@ -438,24 +492,48 @@ async fn quirk_18_jedi_does_one_thing_at_a_time() {
         .position(|line| line.starts_with(head))
         .expect("it is there")
         + 1;
-    let everything = desk
-        .lsp("workspaceSymbol", file, json!({ "query": "" }))
-        .await;
-    eprintln!("{}", everything.text);
-    let begun = std::time::Instant::now();
-    let said = desk
-        .lsp("hover", file, json!({ "line": line, "character": 5 }))
-        .await;
-    assert!(
-        said.well && said.text.contains("force_str"),
-        "{}",
-        said.text
-    );
-    assert!(
-        begun.elapsed() < Duration::from_secs(20),
-        "{:?}",
-        begun.elapsed()
-    );
+    let hover = async || {
+        desk.lsp("hover", file, json!({ "line": line, "character": 5 }))
+            .await
+    };
+    let is_right = |said: &Said| said.well && said.text.contains("force_str");
+    until("it runs", async || is_right(&hover().await)).await;
+    let (uri, pid) = (desk.uri(file), desk.pid());
+
+    // All that Django has: it looks through everything, and hears of no cancel meanwhile.
+    let begun = Instant::now();
+    let all = desk.cx.pool.workspace_symbols(&uri, "", &desk.cx.cancel);
+    let all = all.await.map(|found| found.value.len());
+    let late = matches!(all, Err(QueryError::TimedOut { .. }));
+    assert!(late, "it takes jedi a minute: {all:?}");
+    assert!(begun.elapsed() < Duration::from_secs(10), "in time");
+
+    let cancel = desk.cx.cancel.child_token();
+    let all = desk.cx.pool.workspace_symbols(&uri, "", &cancel);
+    let soon = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        cancel.cancel();
+        Instant::now()
+    };
+    let (ended, cancelled) = tokio::join!(all, soon);
+    let ended = ended.map(|found| found.value.len());
+    assert!(matches!(ended, Err(QueryError::Cancelled)), "{ended:?}");
+    assert!(cancelled.elapsed() < Duration::from_secs(1), "at once");
+
+    // The next question waits for it: it is answered, or it is said that it was not in time.
+    let begun = Instant::now();
+    let said = hover().await;
+    assert!(begun.elapsed() < Duration::from_secs(10), "in time");
+    let late = !said.well && said.text.contains("in time");
+    assert!(late || is_right(&said), "{}", said.text);
+    let waiting = async {
+        while !is_right(&hover().await) {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(240), waiting).await;
+    assert!(in_time.is_ok(), "it answers when it has done what it does");
+    assert_eq!(desk.pid(), pid, "the same server");
     desk.end().await;
 }
 
