@@ -106,6 +106,11 @@ impl Making<'_> {
             version,
             edits,
         } = edit;
+        let path = uri.path();
+        if path.is_some_and(|path| self.workspace.is_ignored_for_model(path)) {
+            // Only the server has named it.
+            return Err("it would change a file that is hidden by a .copydeskignore file".into());
+        }
         if !self.made.contains_key(&uri)
             && let (Some(wanted), Some((_, had))) = (version, self.texts.get(&uri))
             && wanted != *had
