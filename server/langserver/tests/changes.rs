@@ -4,7 +4,7 @@ mod stand;
 
 use langserver::{Answer, FileChange, FileEdit, QueryError};
 use serde_json::{Value, json};
-use stand::{Stand, at, never, servers};
+use stand::{STAGE, Stand, at, never, servers, write};
 use workspace::{ByteOffset, ByteRange};
 
 fn able() -> Value {
@@ -91,11 +91,12 @@ async fn a_rename_with_files_made_moved_and_deleted() {
         ],
     })));
     stand.open("a.rs", "fn é() {}");
+    write(&stand.path("b.rs"), "fn é() {}\n");
     let a = a.path().expect("a path").display().to_string();
     let expected = [
         Ok(vec![
             "a.rs 3..5:\"é\"=\"new\"",
-            "b.rs 3..4:\"b\"=\"new\"",
+            "b.rs 3..5:\"é\"=\"new\"",
             "b.rs to c.rs",
             "c.rs 3..6:\"new\"=\"new\"",
             "create d.rs",
@@ -119,6 +120,85 @@ async fn a_rename_with_files_made_moved_and_deleted() {
         let expected = expected.map(|steps| steps.into_iter().map(str::to_owned).collect());
         assert_eq!(renamed(&stand).await, expected);
     }
+}
+
+/// An edit that falls on other text than the name was made for a text that nobody has: nothing of it is taken.
+#[tokio::test]
+async fn a_rename_that_would_hit_something_else_is_refused() {
+    let stand = Stand::scripted(json!(null));
+    let (a, b) = (stand.uri("a.rs"), stand.uri("b.rs"));
+    let edit = |line, start, end| json!({"range": at(line, start, end), "newText": "new"});
+    let changes =
+        |line| json!({"changes": {a.as_str(): [edit(0, 3, 4)], b.as_str(): [edit(line, 9, 10)]}});
+    let stand = stand.acting(script(json!({
+        "textDocument/prepareRename": [[{"answer": {"defaultBehavior": true}}]],
+        "textDocument/rename": [[{"answer": changes(0)}], [{"answer": changes(1)}]],
+    })));
+    stand.open("b.rs", "fn b() { 1; }\nfn c() { a(); }\n");
+    let b = b.path().expect("a path").display();
+    assert_eq!(
+        renamed(&stand).await,
+        Err(format!(
+            "scripted failed: its rename would change what is not that name: line 1 of {b}, which is `fn b() {{ 1; }}`. \
+             It may know another text of that file"
+        ))
+    );
+    assert_eq!(renamed(&stand).await.map(|all| all.len()), Ok(2));
+}
+
+/// A server that takes other files from disk does not know what is typed in them.
+#[tokio::test]
+async fn what_reads_the_disk_is_not_relied_on_beside_unsaved_text() {
+    let files = [("a.rs", "fn a() {}\n"), ("b.rs", "fn b() { a() }\n")];
+    let stand = Stand::with(
+        &files,
+        |folder| {
+            let uri = |name: &str| {
+                format!(
+                    "file://{}",
+                    folder.canonicalize().expect("a path").join(name).display()
+                )
+            };
+            let edit =
+                json!({"changes": {uri("a.rs"): [{"range": at(0, 3, 4), "newText": "new"}]}});
+            let on = json!({
+                "textDocument/prepareRename": [[{"answer": {"defaultBehavior": true}}]],
+                "textDocument/rename": [[{"answer": edit}]],
+                "textDocument/definition": [[{"answer": [{"uri": uri("b.rs"), "range": at(0, 3, 4)}]}]],
+            });
+            let mut script = script(on);
+            script["log"] = json!(folder.join("log"));
+            write(&folder.join("script"), &script.to_string());
+            servers(
+                json!({"python-lsp-server": {"command": [STAGE, "serve", folder.join("script")], "languages": ["rust"], "ready": "initialized"}}),
+            )
+        },
+        langserver::Limits::default(),
+    );
+    let trusted = async || {
+        let uri = stand.uri("a.rs");
+        let found = stand.pool.definition(&uri, ByteOffset(3), &never()).await;
+        let found = found.expect("answered");
+        (found.complete, found.from_disk)
+    };
+    // What it is asked about it knows, and the other one is as on disk.
+    stand.open("a.rs", "fn a() {}\n");
+    stand.open("b.rs", "fn b() { a() }\n");
+    stand.replace("a.rs", "{}", "{ 1 }");
+    assert_eq!(trusted().await, (true, false));
+    assert_eq!(renamed(&stand).await.map(|all| all.len()), Ok(1));
+    stand.replace("b.rs", "fn", "// typed\nfn");
+    assert_eq!(trusted().await, (false, true));
+    assert_eq!(
+        renamed(&stand).await,
+        Err(format!(
+            "python-lsp-server failed: it reads other files from disk, and {} is not saved: its edits would be of another \
+             text than the editor's. It can rename when that is saved",
+            stand.path("b.rs").display()
+        ))
+    );
+    stand.buffers.save(&stand.uri("b.rs"), None);
+    assert_eq!(trusted().await, (true, false));
 }
 
 /// Where an import is an alias, it is renamed where it is defined; whoever gave it a name of his own renames that.

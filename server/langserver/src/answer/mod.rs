@@ -19,8 +19,10 @@ pub use self::{
 pub struct Answer<T> {
     /// What was asked for.
     pub value: T,
-    /// `false`: the server was still indexing, so there may be more.
+    /// `false`: the server was still indexing, so there may be more; or it is `from_disk`.
     pub complete: bool,
+    /// The server takes other documents from disk, and some of its language are not saved: places in them may be wrong.
+    pub from_disk: bool,
     /// Which server said it.
     pub server: String,
     /// How many results lie in documents that can't be read here or are not to be shown.

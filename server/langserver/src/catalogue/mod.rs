@@ -34,6 +34,7 @@ pub(crate) struct Traits {
     pub blind_to_disk: bool,
     pub looks_at_save: Vec<String>,
     pub rename_at_definition: bool,
+    pub reads_disk: bool,
 }
 
 /// How a server is installed for the one toolchain that it was looked for in.

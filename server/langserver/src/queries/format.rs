@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use similar::{Algorithm, DiffTag, TextDiff};
 use workspace::{ByteRange, Replacement, Snapshot, Text};
 
-use super::{Question, about_range, change::replacements};
+use super::{Question, Reach, about_range, change::replacements};
 use crate::{
     answer::{Answer, FileEdit, QueryError},
     mirror::difference,
@@ -112,7 +112,7 @@ impl Question {
             edits,
             snapshot,
         };
-        self.answered(edit, true, 0)
+        self.answered(edit, Reach::Whole, 0)
     }
 }
 

@@ -7,6 +7,7 @@ mod format;
 mod hierarchy;
 mod places;
 mod rename;
+mod renamed;
 mod settled;
 mod symbols;
 mod texts;
@@ -22,7 +23,7 @@ use workspace::{ByteOffset, ByteRange, Snapshot, Workspace};
 use crate::{
     answer::{Answer, QueryError},
     client::{Patience, RequestError},
-    mirror::difference,
+    mirror::{self, difference},
     server::{About, Asked, Source, Turn, carried},
     wire,
 };
@@ -40,9 +41,29 @@ pub(crate) struct Question {
     pub turn: Turn,
 }
 
+/// What an answer takes into account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// All there is.
+    Whole,
+    /// What the server knows so far.
+    Part,
+    /// Of other documents what is on disk, which is not what the editor has.
+    Disk,
+}
+
 impl Question {
-    /// Asks what may concern the whole project, when the server knows all of it (`true`) or when the time is up.
+    /// Asks what may concern the whole project, when the server knows all of it or when the time is up.
     async fn ask(
+        &self,
+        method: &'static str,
+        params: impl Fn(&About<'_>) -> Value,
+    ) -> Result<(Asked, Reach), QueryError> {
+        let (asked, complete) = self.ask_when_ready(method, params).await?;
+        Ok((asked, self.reach(complete)))
+    }
+
+    async fn ask_when_ready(
         &self,
         method: &'static str,
         params: impl Fn(&About<'_>) -> Value,
@@ -105,7 +126,7 @@ impl Question {
         &self,
         method: &'static str,
         at: ByteOffset,
-    ) -> Result<(Asked, bool), QueryError> {
+    ) -> Result<(Asked, Reach), QueryError> {
         self.ask(method, |about| about_position(about, &self.document, at))
             .await
     }
@@ -127,10 +148,34 @@ impl Question {
         self.server.ready(&self.until_ready).await
     }
 
-    fn answered<T>(&self, value: T, complete: bool, left_out: usize) -> Answer<T> {
+    /// How far an answer about several documents reaches.
+    fn reach(&self, complete: bool) -> Reach {
+        match self.unsaved_beside() {
+            Some(_) => Reach::Disk,
+            None if complete => Reach::Whole,
+            None => Reach::Part,
+        }
+    }
+
+    /// Another document that is not saved, of which the server knows only what is on disk.
+    fn unsaved_beside(&self) -> Option<Snapshot> {
+        if !self.server.reads_disk() {
+            return None;
+        }
+        let is_unknown = |one: &Snapshot| {
+            one.is_unsaved()
+                && one.uri != self.document.uri
+                && self.server.serves(mirror::language(one))
+        };
+        let buffers = self.workspace.buffers().all();
+        buffers.into_iter().find(is_unknown)
+    }
+
+    fn answered<T>(&self, value: T, reach: Reach, left_out: usize) -> Answer<T> {
         Answer {
             value,
-            complete,
+            complete: reach == Reach::Whole,
+            from_disk: reach == Reach::Disk,
             server: self.server.name().to_owned(),
             left_out,
         }

@@ -3,9 +3,10 @@
 use serde_json::json;
 use workspace::{ByteOffset, ByteRange, Snapshot};
 
-use super::{Question, about_position, change::changes};
+use super::{Question, about_position, change::changes, renamed::Names};
 use crate::{
     answer::{Answer, FileChange, QueryError},
+    server::Asked,
     wire,
 };
 
@@ -28,6 +29,19 @@ impl Question {
     ) -> Result<Answer<Vec<FileChange>>, QueryError> {
         const METHOD: &str = "textDocument/rename";
         let refused = || self.failed("what stands there can't be renamed".into());
+        if let Some(other) = self.unsaved_beside() {
+            let path = other.uri.path();
+            let is_hidden = path.is_some_and(|path| self.workspace.is_ignored_for_model(path));
+            let other = match is_hidden {
+                true => "another one".to_owned(),
+                false => other.uri.to_string(),
+            };
+            return Err(self.failed(format!(
+                "it reads other files from disk, and {other} is not saved: its edits would be of another text than the \
+                 editor's. It can rename when that is saved"
+            )));
+        }
+        let mut old = vec![word_at(&self.document, at)];
         if self.server.supports(PREPARE, Some(&self.document)) {
             self.complete().await?;
             match self
@@ -35,7 +49,8 @@ impl Question {
                 .await
             {
                 Ok(prepared) if prepared.answer.get() == "null" => return Err(refused()),
-                Ok(_) | Err(QueryError::NotSupported { .. }) => {}
+                Ok(prepared) => old.extend(self.prepared(&prepared)),
+                Err(QueryError::NotSupported { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -53,7 +68,31 @@ impl Question {
         let changes = changes(edit, &self.workspace, asked.texts, self.server.encoding())
             .await?
             .map_err(|error| self.failed(error))?;
+        // Of a name that is no word, as an operator, this can't be told.
+        let names = Names::new(old.iter().map(String::as_str), new_name);
+        if let Some((file, miss)) = names.as_ref().and_then(|names| names.missed(&changes)) {
+            return Err(self.failed(format!(
+                "its rename would change what is not that name: line {} of {}, which is `{}`. It may know another text of \
+                 that file",
+                miss.line, file.uri, miss.text
+            )));
+        }
         Ok(self.answered(changes, complete, 0))
+    }
+
+    /// What a server says that is to be renamed.
+    fn prepared(&self, prepared: &Asked) -> Vec<String> {
+        let Ok(answer) = wire::read_tree(&prepared.answer) else {
+            return Vec::new();
+        };
+        let text = prepared
+            .texts
+            .get(&self.document.uri)
+            .map_or(&self.document.text, |(had, _)| &had.text);
+        let range = wire::read_range(answer.get("range").unwrap_or(&answer));
+        let here = range.map(|range| text.slice(text.byte_range(range, self.server.encoding())));
+        let placeholder = answer["placeholder"].as_str().map(str::to_owned);
+        here.into_iter().chain(placeholder).collect()
     }
 
     /// The same question at the definition of what stands at a place, for servers that would take a mere alias of it for

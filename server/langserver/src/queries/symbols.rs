@@ -4,7 +4,7 @@ use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use workspace::{ByteOffset, ByteRange, Encoding, Snapshot, Text};
 
-use super::Question;
+use super::{Question, Reach};
 use crate::{
     answer::{Answer, FoundSymbol, Location, QueryError, Symbol, SymbolKind},
     wire::{self, Found, Outline},
@@ -34,7 +34,7 @@ impl Question {
             .into_iter()
             .map(|outline| symbol(outline, &snapshot.text, encoding))
             .collect();
-        Ok(self.answered((snapshot, symbols), true, read.broken))
+        Ok(self.answered((snapshot, symbols), Reach::Whole, read.broken))
     }
 
     pub async fn workspace_symbols(

@@ -227,6 +227,11 @@ impl Server {
         self.traits.rename_at_definition
     }
 
+    /// Whether it knows of other documents than the one that it is asked about only what is on disk.
+    pub fn reads_disk(&self) -> bool {
+        self.traits.reads_disk
+    }
+
     /// Waits until its answers are whole: `Ok(false)` if they are not yet when the time is up, or when it has said nothing
     /// of its progress for so long that it may never end.
     pub async fn ready(&self, patience: &Patience) -> Result<bool, QueryError> {

@@ -97,6 +97,22 @@ impl Source {
         }
     }
 
+    /// Whether it knows of other documents than the one that it is asked about only what is on disk.
+    pub fn reads_disk(&self) -> bool {
+        match self {
+            Self::Server(server) => server.reads_disk(),
+            Self::Editor(_) => false,
+        }
+    }
+
+    /// Whether documents of this language are for it.
+    pub fn serves(&self, language: &str) -> bool {
+        match self {
+            Self::Server(server) => server.serves(language),
+            Self::Editor(_) => true,
+        }
+    }
+
     /// Asks what the document alone answers. The editor's servers are under no lease.
     pub async fn ask_in(
         &self,

@@ -16,7 +16,7 @@ use crate::{
 pub async fn list(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
     let cx = call.cx;
     let answer = ask(spot, cx).await?;
-    let trust = trust(answer.complete);
+    let trust = trust(&answer);
     let place = spot.name(cx);
     if answer.value.is_empty() {
         return Ok(Output::text(format!(

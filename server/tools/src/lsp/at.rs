@@ -331,6 +331,7 @@ async fn in_the_project(call: &Call<'_>, symbol: &str, wanted: &Wanted) -> Resul
         }
         Err(error) => return Err(error.into()),
     };
+    let trust = trust(&answer);
     let mut named: Vec<(usize, FoundSymbol)> = answer
         .value
         .into_iter()
@@ -341,9 +342,8 @@ async fn in_the_project(call: &Call<'_>, symbol: &str, wanted: &Wanted) -> Resul
     named.retain(|(depth, _)| *depth == best);
     match named.as_slice() {
         [] => Err(absent(format!(
-            ", and {} knows no symbol of that name ({}): check the spelling, or `grep` for it",
-            answer.server,
-            trust(answer.complete)
+            ", and {} knows no symbol of that name ({trust}): check the spelling, or `grep` for it",
+            answer.server
         ))
         .into()),
         [(_, one)] => {

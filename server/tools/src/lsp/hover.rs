@@ -12,7 +12,7 @@ pub async fn hover(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
     let cx = call.cx;
     let uri = &spot.snapshot.uri;
     let answer = cx.pool.hover(uri, spot.at, &cx.cancel).await?;
-    let trust = trust(answer.complete);
+    let trust = trust(&answer);
     let said = answer.value.filter(|text| !text.trim().is_empty());
     let Some(said) = said else {
         return Ok(Output::text(format!(

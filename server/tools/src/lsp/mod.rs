@@ -16,7 +16,7 @@ mod tree;
 
 use std::time::Duration;
 
-use langserver::QueryError;
+use langserver::{Answer, QueryError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{ByteOffset, ByteRange, Encoding, Snapshot};
@@ -328,10 +328,16 @@ fn advised(error: QueryError, operation: Operation) -> ToolError {
 }
 
 /// How far an answer can be trusted.
-fn trust(complete: bool) -> &'static str {
-    match complete {
-        true => "ready",
-        false => "still indexing: may be incomplete",
+fn trust<T>(answer: &Answer<T>) -> &'static str {
+    trust_of(answer.complete, answer.from_disk)
+}
+
+/// The same of an answer that is not one of a server's alone.
+fn trust_of(complete: bool, from_disk: bool) -> &'static str {
+    match (from_disk, complete) {
+        (true, _) => "may be stale: it reads other files from disk, and not all are saved",
+        (false, true) => "ready",
+        (false, false) => "still indexing: may be incomplete",
     }
 }
 

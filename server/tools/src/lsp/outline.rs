@@ -10,7 +10,7 @@ use super::{
     outlines::{is_callable, type_name},
     position,
     tests_apart::{is_in_test_module, is_test_name, is_test_path},
-    trust,
+    trust, trust_of,
 };
 use crate::{
     context::Context,
@@ -25,7 +25,7 @@ const FOUND: usize = 40;
 pub async fn document(call: &Call<'_>) -> Result<Output, Unanswered> {
     let file = call.file;
     let outline = call.outlines.wanted(&file.snapshot.uri).await?;
-    let trust = trust(outline.complete);
+    let trust = trust_of(outline.complete, false);
     let mut symbols: Vec<&Symbol> = outline.symbols.iter().collect();
     let mut of = String::new();
     if let Some(name) = call.input.symbol.as_deref() {
@@ -229,7 +229,7 @@ pub async fn workspace(call: &Call<'_>) -> Result<Output, Unanswered> {
     })?;
     let near = &call.file.snapshot.uri;
     let answer = cx.pool.workspace_symbols(near, query, &cx.cancel).await?;
-    let trust = trust(answer.complete);
+    let trust = trust(&answer);
     if answer.value.is_empty() {
         return Ok(Output::text(format!(
             "No symbols named `{query}`: {} found none ({trust})",

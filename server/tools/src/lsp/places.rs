@@ -29,7 +29,7 @@ pub async fn declarations(
     if answer.value.is_empty() || answer.value.len() > SHOWN {
         return uses(call, spot, what, answer).await;
     }
-    let trust = trust(answer.complete);
+    let trust = trust(answer);
     let mut text = match answer.value.len() {
         1 => String::new(),
         many => format!("{} ({trust}):\n", count(many, what)),
@@ -57,7 +57,7 @@ pub async fn uses(
             "No {what} of {}: {} found none ({})",
             spot.described(call.cx),
             answer.server,
-            trust(answer.complete)
+            trust(answer)
         ));
     }
     let listing = listing::listing(call, what, &spot.snapshot, &answer.value).await;
@@ -73,7 +73,7 @@ pub async fn uses(
     Output {
         text: format!(
             "{summary} ({}):\n{}{}",
-            trust(answer.complete),
+            trust(answer),
             listing.body,
             left_out(answer.left_out)
         ),

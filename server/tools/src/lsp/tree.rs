@@ -15,7 +15,7 @@ use super::{
     Call, Spot, Unanswered, count, line_of,
     outlines::{is_callable, is_type, type_name},
     tests_apart::{is_in_test_module, is_test_name, is_test_path},
-    trust,
+    trust, trust_of,
 };
 use crate::{
     context::Context,
@@ -101,7 +101,7 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
             "No {what} at {}: {} found none ({})",
             spot.described(cx),
             roots.server,
-            trust(roots.complete)
+            trust(&roots)
         )));
     }
     if way == Way::Itself {
@@ -112,7 +112,7 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
                 "{}{} ({})",
                 line(root, &root.name, cx),
                 detail(root),
-                trust(roots.complete)
+                trust(&roots)
             );
         }
         return Ok(Output::text(text));
@@ -128,6 +128,7 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
             tests: Vec::new(),
             outside: Vec::new(),
             complete: roots.complete,
+            from_disk: roots.from_disk,
             seen: HashSet::new(),
             unasked: 0,
         };
@@ -167,6 +168,7 @@ struct Grown<'a> {
     tests: Vec<String>,
     outside: Vec<String>,
     complete: bool,
+    from_disk: bool,
     seen: HashSet<Key>,
     unasked: usize,
 }
@@ -276,6 +278,7 @@ impl Grown<'_> {
                 })
                 .collect(),
             complete: answer.complete,
+            from_disk: answer.from_disk,
             server: answer.server,
             left_out: answer.left_out,
         };
@@ -286,6 +289,7 @@ impl Grown<'_> {
             Way::Sub => of_types(pool.subtypes(item, cancel).await?),
         };
         self.complete &= answer.complete;
+        self.from_disk |= answer.from_disk;
         let mut edges: Vec<Edge> = answer.value;
         edges.sort_by_cached_key(|edge| {
             let place = &edge.item.place;
@@ -330,7 +334,7 @@ impl Grown<'_> {
             "{}: {}{tests} ({})",
             line(&root.item, &root.name, self.cx),
             count(direct, noun),
-            trust(self.complete)
+            trust_of(self.complete, self.from_disk)
         );
         let mut left = LINES;
         for child in &root.children {
