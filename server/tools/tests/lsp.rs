@@ -142,8 +142,8 @@ async fn a_name_that_is_used_is_what_its_uses_mean() {
         let to = |line| json!({"answer": {"uri": uri("a.rs"), "range": at(line, 0, 1)}});
         json!({"capabilities": able(), "on": {
             "textDocument/hover": always(&json!({"contents": "said"})),
-            // One thing, asked about twice; then two things.
-            "textDocument/definition": [[to(0)], [to(0)], [to(0)], [to(5)]],
+            // One thing, asked about twice, and again before it is told; then two things.
+            "textDocument/definition": [[to(0)], [to(0)], [to(0)], [to(0)], [to(5)]],
         }})
     });
     check(
@@ -608,4 +608,67 @@ async fn what_is_not_ready_says_so_and_changes_nothing() {
         "{text}"
     );
     assert_eq!(stand.disk("a.rs"), "fn a() {}\n");
+}
+
+/// What is defined where the model may not look is not told by another way, either.
+#[tokio::test]
+async fn what_is_hidden_is_told_in_no_way() {
+    let files = [
+        ("a.rs", "use secret::KEY;\nfn f() { g(KEY); }\n"),
+        (
+            "secret.rs",
+            "pub const KEY: &str = \"s3cret\";\nfn g() {}\n",
+        ),
+        (".copydeskignore", "secret.rs\n"),
+    ];
+    let stand = Stand::scripted(&files, |uri| {
+        let hidden = uri("secret.rs");
+        let place = json!([{"uri": hidden, "range": at(0, 10, 13)}]);
+        let node = |name: &str, uri: &str| json!({"name": name, "kind": 12, "detail": "s3cret", "uri": uri, "range": at(1, 0, 9), "selectionRange": at(1, 3, 4)});
+        let able = json!({
+            "textDocumentSync": 2, "hoverProvider": true, "definitionProvider": true, "referencesProvider": true,
+            "callHierarchyProvider": true, "workspaceSymbolProvider": true, "implementationProvider": true, "renameProvider": true,
+        });
+        let symbol = json!({"name": "KEY", "kind": 14, "containerName": "s3cret", "location": {"uri": hidden, "range": at(0, 10, 13)}});
+        let edit =
+            json!({"changes": {hidden.as_str(): [{"range": at(0, 10, 13), "newText": "s3cret"}]}});
+        json!({"capabilities": able, "ready": "initialized", "on": {
+            "textDocument/hover": always(&json!({"contents": "const KEY: &str = \"s3cret\""})),
+            "textDocument/definition": always(&place),
+            "textDocument/references": always(&place),
+            "textDocument/implementation": always(&place),
+            "textDocument/rename": always(&edit),
+            "workspace/symbol": always(&json!([symbol])),
+            "textDocument/prepareCallHierarchy": always(&json!([node("f", &uri("a.rs"))])),
+            "callHierarchy/outgoingCalls": always(&json!([{"to": node("g", &hidden), "fromRanges": [at(1, 9, 10)]}])),
+            "callHierarchy/incomingCalls": always(&json!([{"from": node("g", &hidden), "fromRanges": [at(1, 9, 10)]}])),
+        }})
+    });
+    let spot = json!({"line": 2, "character": 12, "newName": "NEW", "query": "KEY"});
+    for operation in [
+        "hover",
+        "goToDefinition",
+        "goToImplementation",
+        "findReferences",
+        "workspaceSymbol",
+        "rename",
+        "outgoingCalls",
+        "incomingCalls",
+    ] {
+        let mut more = spot.clone();
+        if operation.ends_with("Calls") {
+            more["query"] = json!("2");
+        }
+        let text = stand.ask(operation, "a.rs", more).await;
+        assert!(!text.contains("cret"), "{operation}: {text}");
+        if operation == "hover" {
+            let expected = expect![
+                "! `KEY` (a.rs:2:12) is defined in a file that a .copydeskignore hides: nothing is told of it"
+            ];
+            expected.assert_eq(&text);
+        }
+        if operation == "rename" {
+            assert!(text.contains("hidden"), "{text}");
+        }
+    }
 }

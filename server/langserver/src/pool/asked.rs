@@ -87,6 +87,19 @@ impl Pool {
         .await
     }
 
+    /// Whether what stands at `at` is defined in a file that is not to be shown: its hover would show what is in it.
+    pub async fn is_of_hidden(
+        &self,
+        uri: &DocumentUri,
+        at: ByteOffset,
+        cancel: &CancellationToken,
+    ) -> Result<bool, QueryError> {
+        self.asked(uri, cancel, move |question| async move {
+            question.is_of_hidden(at).await
+        })
+        .await
+    }
+
     /// What a document is made of, in the order of its newest text, which comes with the answer.
     pub async fn document_symbols(
         &self,

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use serde_json::json;
 use workspace::ByteOffset;
 
-use super::{Question, about_position};
+use super::{Question, about_position, blocking};
 use crate::{
     answer::{Answer, Location, QueryError},
     mirror::Texts,
@@ -48,6 +48,35 @@ impl Question {
         let (asked, complete) = self.ask_at(METHOD, at).await?;
         let hover = self.fit(METHOD, wire::read_tree(&asked.answer))?;
         Ok(self.answered(wire::read_hover(&hover), complete, 0))
+    }
+
+    /// Whether what stands at a place is defined in a file that is not to be shown: then its signature, its value and its
+    /// comment are not, either.
+    pub async fn is_of_hidden(&self, at: ByteOffset) -> Result<bool, QueryError> {
+        const METHOD: &str = "textDocument/definition";
+        if !self.server.supports(METHOD, Some(&self.document)) {
+            return Ok(false);
+        }
+        let asked = self
+            .ask_alone(METHOD, |about| about_position(about, &self.document, at))
+            .await;
+        let asked = match asked {
+            Ok(asked) => asked,
+            // Some fail where there is none.
+            Err(QueryError::Failed { .. } | QueryError::NotSupported { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let Ok(Read { found, .. }) = wire::read_locations(&asked.answer) else {
+            return Ok(false);
+        };
+        let workspace = self.workspace.clone();
+        blocking(move || {
+            found
+                .iter()
+                .filter_map(|(uri, _)| uri.path())
+                .any(|path| workspace.is_ignored_for_model(path))
+        })
+        .await
     }
 
     /// Ranges in the texts that the server had, or else in what is read now, each once; and how many could not be read.

@@ -1,7 +1,7 @@
 //! `hover`: what a thing is, in few words. The signature and the first paragraph; the rest is cut.
 
 use super::{Call, Spot, Unanswered, trust};
-use crate::tool::Output;
+use crate::tool::{Output, ToolError};
 
 /// How many lines of code are shown before the first prose.
 const SIGNATURE: usize = 15;
@@ -21,6 +21,13 @@ pub async fn hover(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
             spot.described(cx)
         )));
     };
+    if cx.pool.is_of_hidden(uri, spot.at, &cx.cancel).await? {
+        return Err(ToolError::Failed(format!(
+            "{} is defined in a file that a .copydeskignore hides: nothing is told of it",
+            spot.described(cx)
+        ))
+        .into());
+    }
     let (short, cut) = shortened(&said);
     let place = match spot.by_name {
         true => format!("{} ", spot.name(cx)),
