@@ -175,8 +175,13 @@ impl Bare<'_> {
     fn start(&self) -> anyhow::Result<(Plain, Duration)> {
         let begun = Instant::now();
         let (program, arguments) = servers::RUST_ANALYZER.command();
-        let mut plain =
-            Plain::introduced(&program, arguments, self.tree, "rust-analyzer", self.config)?;
+        let mut plain = Plain::introduced(
+            &program,
+            &arguments,
+            self.tree,
+            "rust-analyzer",
+            self.config,
+        )?;
         plain.open(self.uri, "rust", self.text)?;
         plain.until_quiescent()?;
         Ok((plain, begun.elapsed()))

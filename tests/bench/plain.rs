@@ -24,7 +24,7 @@ pub struct Plain {
 impl Plain {
     pub fn start(
         program: &Path,
-        arguments: &[&str],
+        arguments: &[String],
         root: &Path,
         options: Value,
     ) -> anyhow::Result<Self> {
@@ -45,7 +45,7 @@ impl Plain {
     /// One that says of itself, and answers about settings, what the pool would.
     pub fn introduced(
         program: &Path,
-        arguments: &[&str],
+        arguments: &[String],
         root: &Path,
         name: &str,
         config: &ServerConfig,
@@ -56,7 +56,7 @@ impl Plain {
 
     fn saying(
         program: &Path,
-        arguments: &[&str],
+        arguments: &[String],
         root: &Path,
         hello: &Value,
         config: ServerConfig,

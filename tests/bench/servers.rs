@@ -71,7 +71,7 @@ async fn overhead(figures: &mut Figures) -> anyhow::Result<()> {
         .text
         .offset(Position::new(line - 1, character - 1), Encoding::Utf32);
     let (program, arguments) = servers::TY.command();
-    let mut plain = Plain::start(&program, arguments, desk.project.root(), json!({}))?;
+    let mut plain = Plain::start(&program, &arguments, desk.project.root(), json!({}))?;
     for name in ["shapes.py", "report.py", "wrong.py", "messy.py"] {
         plain.open(&desk.uri(name), "python", &desk.text(name))?;
     }

@@ -315,7 +315,7 @@ fn rival(package: &Package, counter: &CoreBPE) -> anyhow::Result<Vec<Cost>> {
     let at_home = json!({ "file_path": path(package.file), "line": line + 1, "column": column });
     let (program, arguments) = package.real.command();
     let server = std::iter::once(program.display().to_string())
-        .chain(arguments.iter().map(|&argument| argument.to_owned()))
+        .chain(arguments)
         .collect::<Vec<_>>()
         .join(",");
     let agent_lsp = servers::tools().join("rival/bin/agent-lsp");

