@@ -270,20 +270,40 @@ async fn quirk_10_some_read_other_files_from_disk_whatever_the_buffer_holds() {
             real.title,
             said.text
         );
-        let before = desk.place(PYTHON.callee);
+        assert!(said.text.contains("(ready)"), "{}", said.text);
         desk.open(PYTHON.callee.file);
-        desk.replace(
-            PYTHON.callee.file,
-            PYTHON.callee.text,
-            &format!("\n\n\n\n\n{}", PYTHON.callee.text),
-        );
+        let down = format!("\n\n\n\n\n{}", PYTHON.callee.text);
+        desk.replace(PYTHON.callee.file, PYTHON.callee.text, &down);
+        // What it says may be of before, and so it is not said to be certain.
+        for (operation, spot) in [
+            ("goToDefinition", PYTHON.call),
+            ("findReferences", PYTHON.call),
+        ] {
+            let said = desk.at(operation, spot, NOTHING).await;
+            let is_told = said.text.contains("may be stale") && !said.text.contains("(ready)");
+            assert!(is_told, "{} {operation}: {}", real.title, said.text);
+        }
+        // Wherever it is asked to rename, another document that has the name is not saved.
+        let spaced = format!("\n{}", PYTHON.caller.text);
+        desk.open(PYTHON.caller.file);
+        desk.replace(PYTHON.caller.file, PYTHON.caller.text, &spaced);
+        let name = json!({ "newName": "Renamed" });
+        let said = desk.at("rename", PYTHON.call, name).await;
+        let is_refused = !said.well && said.text.contains("is not saved");
+        assert!(is_refused, "{}: {}", real.title, said.text);
+        for (file, _) in PYTHON.files {
+            assert!(!desk.text(file).contains("Renamed"), "{file}");
+        }
+        // When they are saved it is as sure as before.
+        for file in [PYTHON.callee.file, PYTHON.caller.file] {
+            let text = desk.text(file);
+            desk.project.write(file, &text);
+            let buffers = desk.cx.workspace.buffers();
+            buffers.save(&desk.uri(file), Some(&text));
+        }
         let said = desk.at("goToDefinition", PYTHON.call, NOTHING).await;
-        eprintln!(
-            "{}: {before:?} {:?}\n{}",
-            real.title,
-            desk.place(PYTHON.callee),
-            said.text
-        );
+        let is_right = said.names(desk.place(PYTHON.callee)) && said.text.contains("(ready)");
+        assert!(is_right, "{}: {}", real.title, said.text);
         desk.end().await;
     }
 }
