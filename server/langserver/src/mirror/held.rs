@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
+    time::SystemTime,
 };
 
 use serde::{Serialize, Serializer};
@@ -54,6 +55,25 @@ pub(crate) struct Held {
 
 /// Documents as a server had them at one moment, with its own versions.
 pub(crate) type Texts = BTreeMap<DocumentUri, (Snapshot, i32)>;
+
+/// A document from disk, and when it had been changed there.
+pub(super) type OnDisk = (DocumentUri, Option<SystemTime>);
+
+/// Documents that are not on disk any more as they are held, and whether they are gone.
+#[derive(Debug, Default)]
+pub(super) struct Stale(Vec<(OnDisk, bool)>);
+
+impl Stale {
+    /// Looks at the disk, which may be slow: nobody is to be kept waiting for it by a lock.
+    pub fn of(borrowed: Vec<OnDisk>) -> Self {
+        let stale = borrowed.into_iter().filter_map(|(uri, held)| {
+            let path = uri.path();
+            let now = path.and_then(|path| std::fs::metadata(path).ok()?.modified().ok());
+            (now != held).then(|| ((uri, held), now.is_none()))
+        });
+        Self(stale.collect())
+    }
+}
 
 /// What the server has been told.
 #[derive(Debug)]
@@ -258,35 +278,38 @@ impl Wire {
         }
     }
 
+    /// What is borrowed from disk, and when it had been changed there. Nothing under a lease, which leaves it as it is.
+    pub(super) fn borrowed_from_disk(&self) -> Vec<OnDisk> {
+        if self.lease().is_some() {
+            return Vec::new();
+        }
+        let borrowed = self.borrowed.iter();
+        borrowed.filter_map(|uri| self.on_disk(uri)).collect()
+    }
+
+    /// A document that is held as it is on disk.
+    fn on_disk(&self, uri: &DocumentUri) -> Option<OnDisk> {
+        match self.held.get(uri)?.snapshot.origin {
+            Origin::Disk(form) => Some((uri.clone(), form.modified)),
+            Origin::Buffer { .. } => None,
+        }
+    }
+
     /// Closes what was borrowed from disk and has changed there since: the server is to read it itself.
     /// Not those that are about to be told: they get their new text by a change. A server that is told that a document
     /// is closed says at once that there is nothing wrong in it, which would be taken for the new text's.
-    pub(super) fn return_stale(&mut self, but: &[Snapshot]) {
-        let is_stale = |snapshot: &Snapshot| {
-            let Origin::Disk(form) = snapshot.origin else {
-                return false;
-            };
-            let modified = snapshot
-                .uri
-                .path()
-                .and_then(|path| std::fs::metadata(path).ok()?.modified().ok());
+    pub(super) fn return_stale(&mut self, stale: Stale, but: &[Snapshot]) {
+        for (on_disk, is_gone) in stale.0 {
+            let uri = &on_disk.0;
             // One that is gone gets no new text: under a lease it is to be opened, so that the server says something of it.
-            let is_told = modified.is_some() && but.iter().any(|one| one.uri == snapshot.uri);
-            modified != form.modified && !is_told
-        };
-        let stale: Vec<DocumentUri> = self
-            .borrowed
-            .iter()
-            .filter(|uri| {
-                self.held
-                    .get(uri)
-                    .is_some_and(|held| is_stale(&held.snapshot))
-            })
-            .cloned()
-            .collect();
-        for uri in stale {
-            self.close(&uri);
-            self.returned.insert(uri);
+            let is_told = !is_gone && but.iter().any(|one| one.uri == *uri);
+            // It may have been told of meanwhile.
+            let is_stale =
+                self.borrowed.contains(uri) && self.on_disk(uri).as_ref() == Some(&on_disk);
+            if is_stale && !is_told {
+                self.close(uri);
+                self.returned.insert(uri.clone());
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use workspace::{DocumentUri, Snapshot};
 
-use super::held::{Wire, by_texts};
+use super::held::{Stale, Wire, by_texts};
 
 /// Of so many documents it is remembered which versions were of a lease.
 const MOST_REMEMBERED: usize = 512;
@@ -88,8 +88,8 @@ impl Wire {
     }
 
     /// Shows it these texts.
-    pub(super) fn swap_in(&mut self, number: u64, texts: &[Snapshot]) {
-        self.return_stale(texts);
+    pub(super) fn swap_in(&mut self, number: u64, texts: &[Snapshot], stale: Stale) {
+        self.return_stale(stale, texts);
         let mut before = BTreeMap::new();
         for text in texts {
             let now = self.held(&text.uri).map(|held| held.snapshot.clone());

@@ -14,7 +14,7 @@ use std::{
 use tokio::sync::Notify;
 use workspace::{DocumentUri, Replacement, Revision, Snapshot};
 
-use self::changes::Changes;
+use self::{changes::Changes, held::Stale};
 pub(crate) use self::{
     changes::difference,
     held::{Manner, SyncKind, Texts, Wire, language},
@@ -112,6 +112,10 @@ impl Mirror {
     /// exactly the texts that it sees. `borrow` is a document that the server must hold for it. Under a lease nothing is
     /// told: the notes wait for its end.
     pub fn told<R>(&self, borrow: Option<&Snapshot>, ask: impl FnOnce(&mut Wire) -> R) -> R {
+        let stale = match borrow {
+            Some(_) => self.stale(),
+            None => Stale::default(),
+        };
         let mut wire = self.wire();
         if wire.lease().is_some() {
             return ask(&mut wire);
@@ -121,7 +125,7 @@ impl Mirror {
             wire.tell(&uri, note);
         }
         if let Some(snapshot) = borrow {
-            wire.return_stale(std::slice::from_ref(snapshot));
+            wire.return_stale(stale, std::slice::from_ref(snapshot));
             wire.borrow(snapshot);
         }
         ask(&mut wire)
@@ -129,7 +133,14 @@ impl Mirror {
 
     /// Shows the server these texts instead of what it has, until [`Mirror::end_lease`] with the same number.
     pub fn lease(&self, number: u64, texts: &[Snapshot]) {
-        self.told(None, |wire| wire.swap_in(number, texts));
+        let stale = self.stale();
+        self.told(None, |wire| wire.swap_in(number, texts, stale));
+    }
+
+    /// What is borrowed from disk and has changed there. Looked at before the wire is taken.
+    fn stale(&self) -> Stale {
+        let borrowed = self.wire().borrowed_from_disk();
+        Stale::of(borrowed)
     }
 
     /// Gives the server back what it had; what was noted meanwhile is told then.
