@@ -309,3 +309,34 @@ async fn a_new_problem_that_says_what_a_cured_one_said() {
         );
     }
 }
+
+/// A file that has another name is gone and new: its problems are the same, and what it broke is told of.
+#[tokio::test]
+async fn a_file_that_is_renamed() {
+    for way in WAYS {
+        let stand = stand(
+            way,
+            &[
+                ("a.rs", "def f 1\n"),
+                ("b.rs", "call lost 1\ncall f 1\ncall worse 2\n"),
+            ],
+        )
+        .await;
+        let old = stand.workspace.read(&stand.uri("b.rs")).expect("readable");
+        let text = "call lost 1\ncall f 2\ncall worse 2\n";
+        std::fs::remove_file(stand.path("b.rs")).expect("removed");
+        write(&stand.path("c.rs"), text);
+        let new = Snapshot {
+            uri: stand.uri("c.rs"),
+            text: workspace::Text::new(""),
+            ..old.clone()
+        };
+        stand.pool.disk_changed(&[old.uri.clone(), new.uri.clone()]);
+        let found = after(&stand, &[old, new]).await;
+        assert_eq!(
+            said(&found),
+            r#"["c.rs:2 f takes 1, not 2"] 0 [] 0"#,
+            "{way}"
+        );
+    }
+}

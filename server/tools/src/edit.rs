@@ -97,6 +97,7 @@ pub async fn apply(edit: workspace::Edit, cx: &Context) -> Result<Output, ToolEr
         text: format!("{changes} in {shown} ({place}):\n{}", diff::shown(&applied)),
         truncated: false,
         applied: vec![applied],
+        ..Output::default()
     })
 }
 

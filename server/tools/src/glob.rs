@@ -68,7 +68,7 @@ impl Typed for Glob {
         Ok(Output {
             text,
             truncated: found.truncated,
-            applied: Vec::new(),
+            ..Output::default()
         })
     }
 }

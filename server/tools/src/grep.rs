@@ -84,7 +84,7 @@ impl Typed for Grep {
         Ok(Output {
             text,
             truncated: cut || found.truncated,
-            applied: Vec::new(),
+            ..Output::default()
         })
     }
 }

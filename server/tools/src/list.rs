@@ -56,7 +56,7 @@ impl Typed for List {
         Ok(Output {
             text,
             truncated: cut || listing.truncated,
-            applied: Vec::new(),
+            ..Output::default()
         })
     }
 }

@@ -87,7 +87,7 @@ impl Typed for Read {
         Ok(Output {
             text: out,
             truncated,
-            applied: Vec::new(),
+            ..Output::default()
         })
     }
 }

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
-use workspace::Applied;
+use workspace::{Applied, Snapshot};
 
 use crate::context::Context;
 
@@ -21,6 +21,8 @@ pub struct Output {
     pub truncated: bool,
     /// The changes that the call made, for events.
     pub applied: Vec<Applied>,
+    /// Files that the call renamed or deleted, as they were; and by their new names, empty.
+    pub before: Vec<Snapshot>,
 }
 
 impl Output {

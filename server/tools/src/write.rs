@@ -67,6 +67,7 @@ pub async fn create(uri: &DocumentUri, content: &str, cx: &Context) -> Result<Ou
         text: format!("{} was created ({lines})", cx.shown(uri)),
         truncated: false,
         applied: vec![applied],
+        ..Output::default()
     })
 }
 

@@ -67,6 +67,37 @@ async fn a_rename_goes_into_buffers_and_files_alike() {
     assert_eq!(stand.disk("b.rs"), "(none)");
 }
 
+/// What a call gives back for those who look at its consequences: more than what was edited.
+#[tokio::test]
+async fn what_was_renamed_and_deleted_is_given_back_as_it_was() {
+    let stand = renaming(|uri| {
+        json!([
+            {"kind": "rename", "oldUri": uri("b.rs"), "newUri": uri("c.rs")},
+            {"kind": "delete", "uri": uri("taken.rs")},
+        ])
+    });
+    let input = json!({"operation": "rename", "filePath": "a.rs", "line": 2, "character": 4, "newName": "new"});
+    let output = stand.output("lsp", input).await.expect("renamed");
+    let before: Vec<_> = output
+        .before
+        .iter()
+        .map(|text| {
+            (
+                text.uri.as_str().rsplit('/').next().unwrap_or_default(),
+                text.text.to_string(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        before,
+        [
+            ("b.rs", "use a::new;\nfn b() { new(); }\n".to_owned()),
+            ("c.rs", String::new()),
+            ("taken.rs", "mine\n".to_owned()),
+        ]
+    );
+}
+
 /// Each of these stops all of it.
 #[tokio::test]
 async fn what_the_model_may_not_change_stops_all_of_it() {

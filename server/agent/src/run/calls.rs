@@ -75,10 +75,13 @@ impl Run {
                 break;
             };
             let mut ended = self.end(one, task, &mut wind_up).await;
-            for applied in &ended.output.applied {
-                let is_known = |known: &Snapshot| known.uri == applied.before.uri;
-                if !applied.hunks.is_empty() && !before.iter().any(is_known) {
-                    before.push(applied.before.clone());
+            let changed = ended.output.applied.iter();
+            let changed = changed.filter(|applied| !applied.hunks.is_empty());
+            let changed = changed.map(|applied| &applied.before);
+            for text in changed.chain(&ended.output.before) {
+                let is_known = |known: &Snapshot| known.uri == text.uri;
+                if !before.iter().any(is_known) {
+                    before.push(text.clone());
                 }
             }
             if last_change == Some(results.len())

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use futures::future::{join, join_all};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use workspace::{ByteRange, DocumentUri, Snapshot};
+use workspace::{ByteRange, DocumentUri, Snapshot, Text};
 
 pub(super) use self::compare::compared;
 use self::dependents::Found;
@@ -409,11 +409,23 @@ impl Step<'_> {
         all
     }
 
-    fn result(self, server: &str) -> Consequences {
+    fn result(mut self, server: &str) -> Consequences {
         let mut all = Consequences {
             unlooked: self.unlooked(),
             ..Consequences::default()
         };
+        // What is gone, and what was wrong in it, as far as that is known.
+        let mut gone: Vec<(Text, Option<Vec<Diagnostic>>)> = Vec::new();
+        for (edited, document) in self.edited.iter().zip(&mut self.documents) {
+            if edited.now.is_some() {
+                continue;
+            }
+            let old = match &mut document.before {
+                Some(Heard::Said(_, old)) => Some(counted(std::mem::take(old))),
+                _ => None,
+            };
+            gone.push((edited.before.text.clone(), old));
+        }
         for document in self.documents {
             let Document {
                 text: Snapshot { uri, .. },
@@ -423,8 +435,21 @@ impl Step<'_> {
             } = document;
             match (before, now) {
                 (Some(Heard::Said(before, old)), Some(Heard::Said(now, new))) => {
-                    let (added, cured) =
-                        compared((&before.text, counted(old)), (&now.text, counted(new)));
+                    // What is new may be what is gone under another name.
+                    let moved = match before.text.is_empty() {
+                        true => gone.iter().position(|(text, _)| is_like(text, &now.text)),
+                        false => None,
+                    };
+                    let (text, old) = match moved {
+                        Some(at) => gone.swap_remove(at),
+                        None => (before.text, Some(counted(old))),
+                    };
+                    let Some(old) = old else {
+                        all.pending
+                            .push((uri, format!("{server} has not finished")));
+                        continue;
+                    };
+                    let (added, cured) = compared((&text, old), (&now.text, counted(new)));
                     all.cured += cured;
                     all.added
                         .extend(added.into_iter().map(|one| (now.clone(), one)));
@@ -438,8 +463,17 @@ impl Step<'_> {
                     .push((uri, format!("{server} has not finished"))),
             }
         }
+        let left = gone.iter().filter_map(|(_, old)| old.as_ref());
+        all.cured += left.map(Vec::len).sum::<usize>();
         all
     }
+}
+
+/// Whether most of a text is in another.
+fn is_like(old: &Text, new: &Text) -> bool {
+    let change = difference(old, new);
+    let most = change.range.len().max(change.text.len());
+    most * 2 <= old.len().max(new.len())
 }
 
 /// This much of the time that is left.

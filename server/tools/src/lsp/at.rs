@@ -368,7 +368,7 @@ async fn in_the_project(call: &Call<'_>, symbol: &str, wanted: &Wanted) -> Resul
             Ok(Aim::Several(Output {
                 text,
                 truncated,
-                applied: Vec::new(),
+                ..Output::default()
             }))
         }
     }
@@ -479,7 +479,7 @@ async fn candidates(
     Output {
         text,
         truncated: places.len() > LISTED,
-        applied: Vec::new(),
+        ..Output::default()
     }
 }
 

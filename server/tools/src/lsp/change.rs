@@ -196,5 +196,6 @@ pub fn report(what: &str, together: Together, cx: &Context) -> Output {
         text,
         truncated: edited.len() > FILES,
         applied: together.applied,
+        before: together.before,
     }
 }

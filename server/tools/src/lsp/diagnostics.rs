@@ -68,7 +68,7 @@ pub async fn all(at: &File, cx: &Context) -> Result<Output, ToolError> {
     Ok(Output {
         text,
         truncated,
-        applied: Vec::new(),
+        ..Output::default()
     })
 }
 

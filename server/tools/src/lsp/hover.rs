@@ -42,7 +42,7 @@ pub async fn hover(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
     Ok(Output {
         text,
         truncated: cut > 0,
-        applied: Vec::new(),
+        ..Output::default()
     })
 }
 

@@ -81,7 +81,7 @@ pub async fn document(call: &Call<'_>) -> Result<Output, Unanswered> {
     Ok(Output {
         text,
         truncated,
-        applied: Vec::new(),
+        ..Output::default()
     })
 }
 
@@ -259,7 +259,7 @@ pub async fn workspace(call: &Call<'_>) -> Result<Output, Unanswered> {
     Ok(Output {
         text,
         truncated: more > 0,
-        applied: Vec::new(),
+        ..Output::default()
     })
 }
 

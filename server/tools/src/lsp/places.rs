@@ -78,7 +78,7 @@ pub async fn uses(
             left_out(answer.left_out)
         ),
         truncated: listing.truncated || answer.left_out > 0,
-        applied: Vec::new(),
+        ..Output::default()
     }
 }
 

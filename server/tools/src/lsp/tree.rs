@@ -139,7 +139,7 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
     Ok(Output {
         text,
         truncated,
-        applied: Vec::new(),
+        ..Output::default()
     })
 }
 

@@ -12,7 +12,7 @@ use tracing::Instrument as _;
 
 use self::{made::Made, plan::Plan};
 use super::{Applied, ApplyError};
-use crate::{Buffers, DocumentUri, Edit, Host, ReadError, Workspace, WriteError};
+use crate::{Buffers, DocumentUri, Edit, Host, ReadError, Snapshot, Workspace, WriteError};
 
 /// One step of a change, in the order in which the steps are meant.
 #[derive(Clone, Debug)]
@@ -62,6 +62,8 @@ pub struct Together {
     pub renamed: Vec<(DocumentUri, DocumentUri)>,
     /// What is gone.
     pub deleted: Vec<DocumentUri>,
+    /// The files that are gone or have another name, as they were; and by their new names, empty. Of folders nothing.
+    pub before: Vec<Snapshot>,
 }
 
 impl Together {

@@ -286,6 +286,17 @@ async fn buffers_files_and_names_change_together() {
         ),
         (4, 1, 2, 1)
     );
+    // What there is to be said of them before: of a folder, nothing.
+    let before: Vec<_> = made
+        .before
+        .iter()
+        .map(|text| {
+            let name = text.uri.path().expect("a path");
+            let name = name.strip_prefix(desk.path("")).expect("of the desk");
+            format!("{}={}", name.display(), text.text)
+        })
+        .collect();
+    assert_eq!(before, ["c=1 c", "moved/c=", "d=one d"]);
     let names = made.on_disk();
     let names: Vec<_> = names
         .iter()

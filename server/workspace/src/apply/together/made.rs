@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Applied, ApplyError, ByteRange, DocumentUri, Edit, FileOperation, HostError, Replacement,
-    Reply,
+    Reply, Snapshot, Text,
     apply::{Errand, onto_disk::blocking},
     disk,
 };
@@ -124,6 +124,7 @@ impl Made {
         if replaces {
             self.put_aside(&new).await?;
         }
+        let was = self.text_of(&from).await;
         let by_editor = !open.is_empty();
         if by_editor {
             let operation = FileOperation::Rename {
@@ -140,12 +141,21 @@ impl Made {
             to: new,
             by_editor,
         });
+        if let Some(was) = was {
+            let nothing = Snapshot {
+                uri: to.clone(),
+                text: Text::new(""),
+                ..was.clone()
+            };
+            self.done.before.extend([was, nothing]);
+        }
         self.done.renamed.push((from, to));
         Ok(())
     }
 
     async fn delete(&mut self, uri: DocumentUri, open: bool) -> Result<(), StepError> {
         let path = path_of(&uri)?.to_owned();
+        let was = self.text_of(&uri).await;
         if open {
             let read = {
                 let path = path.clone();
@@ -180,8 +190,20 @@ impl Made {
             }
             self.put_aside(&path).await?;
         }
+        self.done.before.extend(was);
         self.done.deleted.push(uri);
         Ok(())
+    }
+
+    /// The text of a file that is about to go; `None`: it has none, as a folder.
+    async fn text_of(&self, uri: &DocumentUri) -> Option<Snapshot> {
+        let (buffers, uri) = (self.crew.buffers.clone(), uri.clone());
+        blocking(move || {
+            let open = buffers.name_of(&uri).and_then(|name| buffers.get(&name));
+            let text = open.or_else(|| disk::read(&uri).ok())?;
+            Some(Snapshot { uri, ..text })
+        })
+        .await
     }
 
     /// Has the editor do it, and looks whether it did: the disk says so.
