@@ -11,7 +11,7 @@ use std::{
 
 use langserver::Limits;
 use serde_json::{Value, json};
-use stand::{STAGE, Stand, servers, write};
+use stand::{STAGE, Stand, never, servers, write};
 use workspace::DocumentUri;
 
 /// A server that wants to hear of what these watchers name, and has heard of one file.
@@ -620,4 +620,49 @@ async fn an_unsaved_header_is_seen_by_what_includes_it() {
         stand.hover(asked).await.expect("an answer");
         assert_eq!(since(before), pairs(expected), "{changed}, then {asked}");
     }
+}
+
+/// However many files change at once, and what changes while the server is shown held text.
+#[tokio::test]
+async fn every_file_is_shown_to_a_server_that_would_not_notice() {
+    let names: Vec<String> = (0..40).map(|number| format!("f{number}.c")).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "int old;\n")).collect();
+    files.push(("a.c", "int a;\n"));
+    let whole = json!({"hoverProvider": true, "textDocumentSync": {"change": 1, "save": true}});
+    let stand = as_clangd(&files, json!({"capabilities": whole}));
+    stand.hover("a.c").await.expect("an answer");
+    let shown = |text: &str| {
+        let is_it = |message: &Value| message.to_string().contains(text);
+        let said = stand.said();
+        let uris = said.iter().filter(|message| is_it(message));
+        uris.map(|message| message["params"]["textDocument"]["uri"].to_string())
+            .collect::<std::collections::BTreeSet<_>>()
+            .len()
+    };
+    let change = |names: &[String], text: &str| {
+        for name in names {
+            stand.put(name, text);
+        }
+        let uris: Vec<_> = names.iter().map(|name| stand.uri(name)).collect();
+        stand.pool.disk_changed(&uris);
+    };
+    let until = async |text: &str, count: usize| {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while shown(text) < count {
+            assert!(Instant::now() < deadline, "{} of {count}", shown(text));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    change(&names, "int fresh;\n");
+    until("int fresh;", 40).await;
+
+    let held = stand.workspace.read(&stand.uri("a.c")).expect("read");
+    let lease = stand
+        .pool
+        .lease(vec![held], Duration::from_secs(60), &never())
+        .await;
+    change(&names[..3], "int late;\n");
+    assert_eq!(shown("int late;"), 0, "under a lease nothing is told");
+    drop(lease);
+    until("int late;", 3).await;
 }

@@ -314,10 +314,13 @@ impl Wire {
     }
 
     /// Has the server read a file anew that changed on disk: it is opened if it is not, and said to be saved. `None`: it
-    /// is gone. What an editor holds is left alone, and so is everything under a lease.
-    pub fn reread(&mut self, uri: &DocumentUri, snapshot: Option<&Snapshot>) {
-        if self.lease().is_some() || self.held.get(uri).is_some_and(|held| !held.borrowed) {
-            return;
+    /// is gone. What an editor holds is left alone. False under a lease: it is to be done after it.
+    pub fn reread(&mut self, uri: &DocumentUri, snapshot: Option<&Snapshot>) -> bool {
+        if self.lease().is_some() {
+            return false;
+        }
+        if self.held.get(uri).is_some_and(|held| !held.borrowed) {
+            return true;
         }
         match snapshot {
             None => self.close(uri),
@@ -328,6 +331,7 @@ impl Wire {
                 self.borrow(snapshot);
             }
         }
+        true
     }
 
     pub(super) fn open(&mut self, snapshot: &Snapshot, borrowed: bool) {

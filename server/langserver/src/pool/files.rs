@@ -1,14 +1,25 @@
 //! Files on disk that were changed, made, renamed or deleted by ourselves: the servers hear of it at once.
 
-use std::{ffi::OsStr, path::PathBuf};
+use std::{
+    ffi::OsStr,
+    path::PathBuf,
+    sync::{Arc, Weak},
+};
 
+use tokio::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
 use workspace::DocumentUri;
 
 use super::{Pool, watch::real};
-use crate::server::{Change, DiskChange, FileOperation, Server};
+use crate::{
+    client::Patience,
+    server::{Change, DiskChange, FileOperation, Server},
+};
 
-/// So many files of one batch are opened for a server that would not notice that they changed.
-const MOST_REREAD: usize = 16;
+/// So many files are opened at once for a server that would not notice that they changed.
+const AT_ONCE: usize = 16;
+/// So long it may take to look at them, before it gets the next ones.
+const ONE_TURN: Duration = Duration::from_secs(2);
 
 impl Pool {
     /// Files were changed on disk: servers that watch them are told.
@@ -91,22 +102,61 @@ impl Pool {
     }
 
     /// Has a server that would not notice a change on disk read the files anew: by opening them, and by a save, at which it
-    /// looks at everything else that depends on them.
-    pub(super) fn reread(&self, server: &Server, events: &[(DocumentUri, Change)]) {
-        let Some(mirror) = server.mirror().filter(|_| server.is_blind()) else {
+    /// looks at everything else that depends on them. The first at once, the others in turns, in the background.
+    pub(super) fn reread(&self, server: &Arc<Server>, events: &[(DocumentUri, Change)]) {
+        if !server.is_blind() || events.is_empty() {
             return;
+        }
+        let mut all = server.rereading();
+        for (uri, change) in events {
+            all.waiting.insert(uri.clone(), *change);
+        }
+        if all.is_under_way {
+            return;
+        }
+        drop(all);
+        self.reread_some(server);
+        let mut all = server.rereading();
+        if !all.waiting.is_empty()
+            && !all.is_under_way
+            && let Some(runtime) = &self.runtime
+        {
+            all.is_under_way = true;
+            runtime.spawn(reread_all(self.me.clone(), Arc::downgrade(server)));
+        }
+    }
+
+    /// One turn. Gives those that were read; what came under a lease waits for its end.
+    fn reread_some(&self, server: &Server) -> Vec<DocumentUri> {
+        let Some(mirror) = server.mirror() else {
+            return Vec::new();
         };
-        let buffers = self.workspace.buffers();
-        for (uri, change) in events.iter().take(MOST_REREAD) {
-            if buffers.name_of(uri).is_some() {
+        let mut turn = Vec::new();
+        {
+            let waiting = &mut server.rereading().waiting;
+            while turn.len() < AT_ONCE
+                && let Some(event) = waiting.pop_first()
+            {
+                turn.push(event);
+            }
+        }
+        let mut read = Vec::new();
+        for (uri, change) in turn {
+            if self.workspace.buffers().name_of(&uri).is_some() {
                 continue;
             }
             let text = match change {
                 Change::Deleted => None,
-                _ => self.workspace.read(uri).ok(),
+                _ => self.workspace.read(&uri).ok(),
             };
-            mirror.told(None, |wire| wire.reread(uri, text.as_ref()));
+            if mirror.told(None, |wire| wire.reread(&uri, text.as_ref())) {
+                read.push(uri);
+            } else {
+                // What came later of the same file counts.
+                server.rereading().waiting.entry(uri).or_insert(change);
+            }
         }
+        read
     }
 
     fn changed<'a>(&self, changes: impl Iterator<Item = (&'a DocumentUri, Change)>) {
@@ -136,6 +186,32 @@ impl Pool {
         {
             self.watch.told(real);
         }
+    }
+}
+
+/// Goes on with what is to be read anew until nothing is left of it.
+async fn reread_all(pool: Weak<Pool>, server: Weak<Server>) {
+    let mut last = (Vec::new(), Instant::now());
+    loop {
+        let Some(server) = server.upgrade() else {
+            return;
+        };
+        let patience = Patience::of(ONE_TURN, &CancellationToken::new());
+        server.has_spoken_of(&last.0, last.1, &patience).await;
+        server.no_lease().await;
+        let (Some(pool), true) = (pool.upgrade(), server.is_alive()) else {
+            return;
+        };
+        {
+            let mut all = server.rereading();
+            if all.waiting.is_empty() {
+                all.is_under_way = false;
+                return;
+            }
+        }
+        let since = Instant::now();
+        let read = tokio::task::spawn_blocking(move || pool.reread_some(&server)).await;
+        last = (read.unwrap_or_default(), since);
     }
 }
 

@@ -374,6 +374,21 @@ impl Server {
         }
     }
 
+    /// Waits until it has said something of all these, if it pushes.
+    pub async fn has_spoken_of(&self, all: &[DocumentUri], since: Instant, patience: &Patience) {
+        let mut ticks = self.store.ticks();
+        loop {
+            ticks.mark_unchanged();
+            let said = |uri| self.store.last_pushed(uri) >= Some(since);
+            if self.is_mute() || !self.is_alive() || all.iter().all(said) {
+                return;
+            }
+            if patience.wait(ticks.changed()).await.is_err() {
+                return;
+            }
+        }
+    }
+
     fn pushed_for(&self, snapshot: &Snapshot) -> Pushed {
         let Some(mirror) = self.mirror() else {
             return Pushed::Stale;

@@ -2,8 +2,9 @@
 //! nothing out about the disk itself.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, MutexGuard, PoisonError},
 };
 
 use serde_json::{Value, json};
@@ -15,6 +16,14 @@ use super::{
     registrations::{Change, Pattern, WATCHED_FILES, concerns},
 };
 use crate::catalogue::extensions_of;
+
+/// Files that a server would not notice to have changed on disk.
+#[derive(Debug, Default)]
+pub(crate) struct Rereading {
+    pub waiting: BTreeMap<DocumentUri, Change>,
+    /// Whether somebody goes on with them.
+    pub is_under_way: bool,
+}
 
 /// A file that was changed on disk.
 #[derive(Debug)]
@@ -60,6 +69,18 @@ impl Server {
     /// Whether it goes on as if a file had not changed on disk, though it be told: only what is opened does it read.
     pub fn is_blind(&self) -> bool {
         self.traits.blind_to_disk
+    }
+
+    /// The files that it is still to read anew.
+    pub fn rereading(&self) -> MutexGuard<'_, Rereading> {
+        self.rereading
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until there is no lease. Another one may begin at once.
+    pub async fn no_lease(&self) {
+        drop(self.leases.read().await);
     }
 
     /// Files changed on disk, whoever did it: it hears of those that it registered for. Gives what concerns it.

@@ -156,6 +156,7 @@ impl Server {
             usage: Usage::new(place.bell()),
             born: Instant::now(),
             silence,
+            rereading: Mutex::default(),
             commands: tokio::sync::Mutex::default(),
         });
         let its_name = name.to_owned();

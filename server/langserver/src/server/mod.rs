@@ -38,7 +38,7 @@ pub(crate) use self::{
     convert::carried,
     diagnostics::Freshness,
     editor::{Editor, NAME as NAME_OF_EDITOR, keep_asked as keep_editor_asked},
-    files::{DiskChange, FileOperation},
+    files::{DiskChange, FileOperation, Rereading},
     launch::{Launch, NotFound, find_program},
     lease::{Heard, Leased, Turn},
     registrations::{Change, Pattern},
@@ -101,6 +101,7 @@ pub(crate) struct Server {
     born: Instant,
     /// A server that has said nothing of its progress for this long is not waited for.
     silence: Duration,
+    rereading: Mutex<Rereading>,
     /// Held while a command runs.
     commands: tokio::sync::Mutex<()>,
 }
