@@ -170,24 +170,48 @@ async fn the_editor_is_asked_in_place_of_a_server_of_ours() {
     assert_eq!(stand.starts(), 0, "not even for `start = \"open\"`");
 }
 
-/// An error, an unknown method, or nothing from an editor that has never answered: ours is asked, and from then on.
+/// An unknown method, or nothing twice from an editor that has never answered: ours is asked, and from then on. What merely
+/// failed is tried once more, and ours is asked this once.
 #[tokio::test]
 async fn what_the_editor_does_not_answer_is_asked_of_ours() {
-    for answer in [Err("it crashed".to_owned()), Ok(Value::Null)] {
-        let table = Table::of(vec![(
-            "textDocument/hover",
-            vec![answer.clone(), Ok(hover("too late"))],
-        )]);
+    let crashed = || Err("it crashed (-32603)".to_owned());
+    let overtaken = || Err("content modified (-32801)".to_owned());
+    let unknown = Err("no such method (-32601)".to_owned());
+    for (answers, first, second, asked) in [
+        (vec![unknown, Ok(hover("too late"))], "ours", "ours", 1),
+        (
+            vec![Ok(Value::Null), Ok(Value::Null), Ok(hover("too late"))],
+            "ours",
+            "ours",
+            2,
+        ),
+        (
+            vec![overtaken(), Ok(hover("theirs"))],
+            "theirs",
+            "theirs",
+            4,
+        ),
+        (
+            vec![crashed(), crashed(), Ok(hover("theirs"))],
+            "ours",
+            "theirs",
+            4,
+        ),
+        (vec![crashed()], "ours", "ours", 4),
+    ] {
+        let told = format!("{answers:?}");
+        let table = Table::of(vec![("textDocument/hover", answers)]);
         let stand = stand(&table);
-        for _ in 0..2 {
+        for expected in [first, second] {
             assert_eq!(
                 stand.hover("a.rs").await,
-                Ok(Some("ours".into())),
-                "{answer:?}"
+                Ok(Some(expected.into())),
+                "{told}"
             );
         }
-        assert_eq!(table.asked(), ["textDocument/hover"], "once in a session");
-        assert_eq!(stand.starts(), 1);
+        assert_eq!(table.asked().len(), asked, "{told}");
+        let uses_ours = [first, second].contains(&"ours");
+        assert_eq!(stand.starts(), usize::from(uses_ours), "{told}");
     }
     // Of one that has answered about the language, nothing means nothing.
     let table = Table::of(vec![(
@@ -217,6 +241,29 @@ async fn a_first_answer_is_asked_for_twice() {
     assert_eq!(table.asked().len(), 3);
     assert_eq!(stand.hover("a.rs").await, Ok(Some("later".into())));
     assert_eq!(table.asked().len(), 4, "it is believed by now");
+}
+
+/// A server that has just begun knows the line that imports a name before it knows the definition.
+#[tokio::test]
+async fn a_single_place_is_not_believed_at_once() {
+    let table = Table::of(vec![("textDocument/definition", vec![])]);
+    let stand = stand(&table);
+    let place = |name: &str| Ok(json!([{"uri": stand.uri(name).as_str(), "range": at(0, 3, 4)}]));
+    let early = || place("a.rs");
+    table.answers.lock().expect("a lock")[0].1 = [early(), early(), early(), place("b.rs")].into();
+    stand.open("a.rs", "fn a() {}\n");
+    let found = stand
+        .pool
+        .definition(&stand.uri("a.rs"), ByteOffset(3), &never())
+        .await
+        .expect("an answer");
+    let found: Vec<_> = found
+        .value
+        .iter()
+        .map(|one| one.snapshot.uri.clone())
+        .collect();
+    assert_eq!(found, [stand.uri("b.rs")]);
+    assert_eq!(stand.starts(), 0);
 }
 
 fn list(stand: &Stand, items: &Value) -> Value {

@@ -75,7 +75,10 @@ impl Question {
                 .server
                 .ask_whole(&self.turn, method, &self.document, &self.answer, params)
                 .await?;
-            return Ok((asked, ready && self.server.has_settled(&self.document)));
+            return Ok((
+                asked,
+                ready && self.server.has_settled(method, &self.document),
+            ));
         };
         let mut last: Option<Asked> = None;
         let mut pause = settled::FIRST_PAUSE;

@@ -183,7 +183,7 @@ impl Server {
 }
 
 /// Whether an error says that the server can't do this at all. There is a code for it, which not every server uses.
-fn is_unsupported(method: &str, error: &RpcError) -> bool {
+pub(super) fn is_unsupported(method: &str, error: &RpcError) -> bool {
     const OF_ITSELF: [&str; 6] = [
         "unhandled method",
         "unknown method",

@@ -82,10 +82,10 @@ impl Source {
     }
 
     /// Whether its answers are whole as far as they themselves can tell.
-    pub fn has_settled(&self, document: &Snapshot) -> bool {
+    pub fn has_settled(&self, method: &str, document: &Snapshot) -> bool {
         match self {
             Self::Server(server) => server.has_settled(),
-            Self::Editor(editor) => editor.has_settled(document),
+            Self::Editor(editor) => editor.has_settled(method, document),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The language servers that run in the editor, asked through it in place of servers of our own. They have the editor's
-//! own texts, and nobody knows which of them answers: what one does not answer, a server of ours is asked, from then on.
+//! own texts, and nobody knows which of them answers: what one does not answer, a server of ours is asked; from then on, if
+//! it can't.
 
 mod said;
 
@@ -16,10 +17,10 @@ use workspace::{Buffers, DocumentUri, Encoding, Snapshot};
 
 use self::said::Said;
 pub(crate) use self::said::keep_asked;
-use super::{About, Asked};
+use super::{About, Asked, ask::is_unsupported};
 use crate::{
     answer::QueryError,
-    client::{Patience, RequestError},
+    client::{Patience, RequestError, RpcError},
     mirror::{Texts, language},
 };
 
@@ -29,6 +30,12 @@ pub(crate) const NAME: &str = "the editor's server";
 const MOST: Duration = Duration::from_secs(10);
 /// Two answers that far apart that are the same are believed.
 const APART: Duration = Duration::from_millis(500);
+/// Between the first two answers; then twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(300);
+/// Nothing, or a single place, may be all that a server knows so soon after it was first asked about a language.
+const YOUNG: Duration = Duration::from_secs(4);
+/// Before a question that failed is asked once more.
+const BEFORE_ANOTHER_TRY: Duration = Duration::from_millis(200);
 /// How often a question is asked again because somebody typed.
 const RETRIES: u32 = 2;
 const SYMBOLS: &str = "textDocument/documentSymbol";
@@ -62,8 +69,10 @@ pub(crate) struct Editor {
 struct Known {
     /// Languages of which something was answered.
     languages: BTreeSet<String>,
-    /// Languages of which two answers were the same.
-    settled: BTreeSet<String>,
+    /// When something was first asked about a language.
+    first: BTreeMap<String, Instant>,
+    /// Methods and languages of which two answers were the same.
+    settled: BTreeSet<(String, String)>,
     /// Methods and languages that it does not answer.
     refused: BTreeSet<(String, String)>,
 }
@@ -95,13 +104,22 @@ impl Editor {
         self.port.diagnoses() && !self.known().refused.contains(&key)
     }
 
-    pub fn has_settled(&self, document: &Snapshot) -> bool {
-        self.known().settled.contains(language(document))
+    /// Whether what it answers to this is believed at once.
+    pub fn has_settled(&self, method: &str, document: &Snapshot) -> bool {
+        let key = (method.to_owned(), language(document).to_owned());
+        self.known().settled.contains(&key)
     }
 
-    fn set_settled(&self, document: &Snapshot) {
-        let language = language(document).to_owned();
-        self.known().settled.insert(language);
+    fn set_settled(&self, method: &str, document: &Snapshot) {
+        let key = (method.to_owned(), language(document).to_owned());
+        self.known().settled.insert(key);
+    }
+
+    /// For how long it has been asked about a document's language.
+    fn age(&self, document: &Snapshot) -> Duration {
+        let mut known = self.known();
+        let first = known.first.entry(language(document).to_owned());
+        first.or_insert_with(Instant::now).elapsed()
     }
 
     /// Asks `method` about `document`. Not supported: a server of ours is to be asked.
@@ -154,17 +172,27 @@ impl Editor {
         patience: &Patience,
         params: impl Fn(&About<'_>) -> Value,
     ) -> Result<Asked, QueryError> {
-        let mut asked = self.ask(method, document, patience, &params).await?;
+        self.age(document);
         let begun = Instant::now();
-        while !self.has_settled(document) && begun.elapsed() < MOST {
-            match patience.wait(tokio::time::sleep(APART)).await {
+        let mut asked = self.ask(method, document, patience, &params).await?;
+        let mut pause = FIRST_PAUSE;
+        while !self.has_settled(method, document) && begun.elapsed() < MOST {
+            // Where only its age is missing, that is waited for.
+            let young = YOUNG.saturating_sub(self.age(document));
+            let step = if young.is_zero() {
+                pause
+            } else {
+                pause.min(young)
+            };
+            match patience.wait(tokio::time::sleep(step)).await {
                 Ok(()) => {}
                 Err(RequestError::Cancelled) => return Err(QueryError::Cancelled),
                 Err(_) => break,
             }
+            pause *= 2;
             let again = self.ask(method, document, patience, &params).await?;
-            if again.answer.get() == asked.answer.get() {
-                self.set_settled(document);
+            if is_believed(asked.answer.get(), again.answer.get(), self.age(document)) {
+                self.set_settled(method, document);
             }
             asked = again;
         }
@@ -172,7 +200,8 @@ impl Editor {
     }
 
     /// An answer that counts. That there is nothing counts from an editor that has answered about the language before;
-    /// from one that has not, nobody knows whether it has a server for it.
+    /// from one that has not, nobody knows whether it has a server for it. What fails is tried once more: it is not asked
+    /// again only if it says that it can't do it, or has no answer twice.
     async fn answer(
         &self,
         method: &str,
@@ -181,28 +210,50 @@ impl Editor {
         patience: &Patience,
     ) -> Result<Value, QueryError> {
         let language = language(document);
-        let why = match patience.wait(self.port.query(method, params)).await {
-            Err(RequestError::Cancelled) => return Err(QueryError::Cancelled),
-            Err(error) => error.to_string(),
-            Ok(Err(error)) => error,
-            Ok(Ok(Value::Null)) if !self.known().languages.contains(language) => {
-                "it has no answer".to_owned()
-            }
-            Ok(Ok(answer)) => {
-                if !answer.is_null() {
-                    self.known().languages.insert(language.to_owned());
+        let mut is_first = true;
+        loop {
+            let (why, is_final) = match patience.wait(self.port.query(method, params.clone())).await
+            {
+                Err(RequestError::Cancelled) => return Err(QueryError::Cancelled),
+                // There is no time for another try.
+                Err(error) => {
+                    tracing::debug!(method, language, %error, "the editor's server is not waited for");
+                    return Err(not_supported(method));
                 }
-                return Ok(answer);
+                Ok(Err(error)) => {
+                    let is_final = is_unable(method, &error);
+                    (error, is_final)
+                }
+                Ok(Ok(Value::Null)) if !self.known().languages.contains(language) => {
+                    ("it has no answer".to_owned(), !is_first)
+                }
+                Ok(Ok(answer)) => {
+                    if !answer.is_null() {
+                        self.known().languages.insert(language.to_owned());
+                    }
+                    return Ok(answer);
+                }
+            };
+            if is_final {
+                tracing::debug!(
+                    method,
+                    language,
+                    why,
+                    "the editor's server is not asked any more"
+                );
+                self.refuse(method, language);
+                return Err(not_supported(method));
             }
-        };
-        tracing::debug!(
-            method,
-            language,
-            why,
-            "the editor's server is not asked any more"
-        );
-        self.refuse(method, language);
-        Err(not_supported(method))
+            if !is_first {
+                tracing::debug!(method, language, why, "a server of ours is asked this once");
+                return Err(not_supported(method));
+            }
+            is_first = false;
+            match patience.wait(tokio::time::sleep(BEFORE_ANOTHER_TRY)).await {
+                Err(RequestError::Cancelled) => return Err(QueryError::Cancelled),
+                _ => {}
+            }
+        }
     }
 
     /// What the editor has open, as it has it now.
@@ -251,9 +302,88 @@ impl Drop for Editor {
     }
 }
 
+/// Whether the editor says that it can't do this at all. It gives the code of an error after its message.
+fn is_unable(method: &str, error: &str) -> bool {
+    let coded = error
+        .strip_suffix(')')
+        .and_then(|rest| rest.rsplit_once(" ("));
+    let coded = coded.and_then(|(message, code)| Some((message, code.parse().ok()?)));
+    let (message, code) = coded.unwrap_or((error, 0));
+    is_unsupported(
+        method,
+        &RpcError {
+            code,
+            message: message.to_owned(),
+        },
+    )
+}
+
+/// Whether two answers, one after the other, are one that can be believed from a server that has been asked for so long.
+fn is_believed(last: &str, next: &str, age: Duration) -> bool {
+    last == next && (age >= YOUNG || !is_little(next))
+}
+
+/// Nothing, or a single place.
+fn is_little(answer: &str) -> bool {
+    match serde_json::from_str(answer) {
+        Ok(Value::Array(all)) => all.len() < 2,
+        Ok(Value::Object(one)) => {
+            one.is_empty() || one.contains_key("uri") || one.contains_key("targetUri")
+        }
+        Ok(Value::Null) => true,
+        _ => false,
+    }
+}
+
 fn not_supported(method: &str) -> QueryError {
     QueryError::NotSupported {
         name: NAME.into(),
         method: method.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_believed() {
+        let (young, old) = (Duration::from_secs(3), Duration::from_secs(5));
+        let place = r#"{"uri":"file:///a","range":{}}"#;
+        let one = format!("[{place}]");
+        let two = format!("[{place},{place}]");
+        for (last, next, age, expected) in [
+            ("null", "null", young, false),
+            ("[]", "[]", young, false),
+            ("[]", "[]", old, true),
+            (&one, &one, young, false),
+            (place, place, young, false),
+            (place, place, old, true),
+            (&two, &two, young, true),
+            (&two, &one, old, false),
+            (r#"{"contents":"x"}"#, r#"{"contents":"x"}"#, young, true),
+        ] {
+            assert_eq!(
+                is_believed(last, next, age),
+                expected,
+                "{last} {next} {age:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn not_being_able_is_told_from_having_failed() {
+        let method = "textDocument/hover";
+        for (error, expected) in [
+            ("no such method (-32601)", true),
+            ("Unhandled method textDocument/hover (-32603)", true),
+            ("not supported", true),
+            ("content modified (-32801)", false),
+            ("cancelled (-32800)", false),
+            ("it crashed (-32603)", false),
+            ("the client did not answer in time", false),
+        ] {
+            assert_eq!(is_unable(method, error), expected, "{error}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use workspace::{DocumentUri, Snapshot};
 
-use super::{APART, Editor, NAME};
+use super::{APART, Editor, NAME, SYMBOLS, is_unable};
 use crate::{
     answer::Diagnostic,
     client::Patience,
@@ -39,18 +39,34 @@ pub(super) struct Said {
     stale: BTreeSet<DocumentUri>,
 }
 
+/// Why it said nothing of a document.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    ForNow(String),
+    /// It can't, and is not to be asked again.
+    ForEver(String),
+}
+
 impl Editor {
     /// Waits until what it says of a document is of its newest text, as far as anyone can know: the same twice, with no
     /// change of the text in between. `Unavailable`: a server of ours is to be asked.
     pub async fn freshen(&self, document: &Snapshot, patience: &Patience) -> Freshness {
         let mut last: Option<(Vec<Value>, Snapshot)> = None;
+        let mut has_failed = false;
         loop {
             let before = self.newest(document);
             let items = match patience.wait(self.fetch(&before, patience)).await {
                 Err(_) => return Freshness::Pending,
+                Ok(Err(Failed::ForNow(_))) if !has_failed => {
+                    has_failed = true;
+                    last = None;
+                    if patience.wait(tokio::time::sleep(APART)).await.is_err() {
+                        return Freshness::Pending;
+                    }
+                    continue;
+                }
                 Ok(Err(error)) => {
-                    self.refuse("", language(document));
-                    return Freshness::Unavailable(error);
+                    return Freshness::Unavailable(self.given_up(error, document));
                 }
                 Ok(Ok(items)) => items,
             };
@@ -101,10 +117,14 @@ impl Editor {
         &self,
         document: &Snapshot,
         patience: &Patience,
-    ) -> Result<Vec<Value>, String> {
-        let mut said = self.port.diagnostics(Some(&document.uri)).await?;
+    ) -> Result<Vec<Value>, Failed> {
+        let said = self.port.diagnostics(Some(&document.uri)).await;
+        let mut said = said.map_err(|error| match is_unable("copydesk/diagnostics", &error) {
+            true => Failed::ForEver(error),
+            false => Failed::ForNow(error),
+        })?;
         let Some(said) = said.as_array_mut() else {
-            return Err("its diagnostics are no list".into());
+            return Err(Failed::ForEver("its diagnostics are no list".into()));
         };
         let mut items = Vec::new();
         for one in said {
@@ -116,10 +136,26 @@ impl Editor {
         }
         // Silence is that of a clean document only if there is somebody who would speak.
         if items.is_empty() && !self.has_server(document, patience).await {
-            return Err(format!("it has no server for {}", language(document)));
+            let why = format!("it has no server for {}", language(document));
+            // It has just been asked, and may only have failed over it.
+            return Err(match self.answers(SYMBOLS, document) {
+                true => Failed::ForNow(why),
+                false => Failed::ForEver(why),
+            });
         }
         self.keep(document, items.clone());
         Ok(items)
+    }
+
+    /// Why there is nothing, in words. If that will stay so, it is not asked any more.
+    fn given_up(&self, failed: Failed, document: &Snapshot) -> String {
+        match failed {
+            Failed::ForNow(why) => why,
+            Failed::ForEver(why) => {
+                self.refuse("", language(document));
+                why
+            }
+        }
     }
 
     fn keep(&self, document: &Snapshot, items: Vec<Value>) {
@@ -185,8 +221,8 @@ pub(crate) async fn keep_asked(editor: Weak<Editor>) {
             let patience = Patience::of(IN_THE_BACKGROUND, &CancellationToken::new());
             let fetched = patience.wait(editor.fetch(&document, &patience)).await;
             if let Ok(Err(error)) = fetched {
+                let error = editor.given_up(error, &document);
                 tracing::debug!(uri = %document.uri, error, "no diagnostics of the editor");
-                editor.refuse("", language(&document));
             }
         }
     }
