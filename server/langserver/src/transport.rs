@@ -1,6 +1,8 @@
 //! Messages over a language server's pipes: `Content-Length` frames in and out, and the last lines of its stderr.
 //! It never looks into a message beyond what naming a fault needs.
 
+mod envelope;
+
 use std::{
     collections::VecDeque,
     io,
@@ -9,12 +11,12 @@ use std::{
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
+pub use self::envelope::Envelope;
+
 /// The largest message that is taken.
 pub const LARGEST: u64 = 64 << 20;
 /// A length beyond this is no message but a broken stream.
 const ABSURD: u64 = 4 << 30;
-/// How much of a refused message is kept, to find whose answer it was.
-const HEAD: u64 = 1024;
 /// A line of headers or garbage is cut here.
 const LONGEST_LINE: u64 = 64 << 10;
 
@@ -23,12 +25,12 @@ const LONGEST_LINE: u64 = 64 << 10;
 pub enum Frame {
     /// A message: UTF-8, invalid bytes replaced.
     Message(String),
-    /// A message too large to take; it was skipped. `head` is how it begins.
+    /// A message too large to take; it was skipped, but for whose it was.
     TooLarge {
         /// How many bytes it has.
         length: u64,
-        /// Its first bytes.
-        head: String,
+        /// What is known of it.
+        envelope: Envelope,
     },
     /// Something that was no header; it was skipped.
     Garbage(String),
@@ -88,19 +90,19 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             ));
         }
         if length > self.limit {
-            let mut head = Vec::new();
-            let kept = (&mut self.input)
-                .take(HEAD.min(length))
-                .read_to_end(&mut head)
-                .await? as u64;
-            let mut rest = (&mut self.input).take(length - kept);
-            if tokio::io::copy_buf(&mut rest, &mut tokio::io::sink()).await? < length - kept {
-                return Ok(None);
+            let mut envelope = Envelope::default();
+            let mut left = length;
+            while left > 0 {
+                let bytes = self.input.fill_buf().await?;
+                if bytes.is_empty() {
+                    return Ok(None);
+                }
+                let taken = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                envelope.read(&bytes[..taken]);
+                self.input.consume(taken);
+                left -= taken as u64;
             }
-            return Ok(Some(Frame::TooLarge {
-                length,
-                head: String::from_utf8_lossy(&head).into_owned(),
-            }));
+            return Ok(Some(Frame::TooLarge { length, envelope }));
         }
         // What is announced need not come: room is made as it does.
         let mut body = Vec::with_capacity(length.min(1 << 20) as usize);
@@ -311,7 +313,7 @@ mod tests {
                 vec![
                     Frame::TooLarge {
                         length: 21,
-                        head: "x".repeat(21),
+                        envelope: Envelope::default(),
                     },
                     message("2"),
                 ],

@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::transport::{Frame, FrameReader, beginning, frame};
+use crate::transport::{Envelope, Frame, FrameReader, beginning, frame};
 
 /// LSP's and JSON-RPC's error codes that mean something to us.
 pub mod codes {
@@ -32,6 +32,9 @@ pub mod codes {
     pub const CONTENT_MODIFIED: i64 = -32801;
     pub const SERVER_CANCELLED: i64 = -32802;
 }
+
+/// A server that has so many bytes waiting for it does not read any more.
+const MOST_WAITING: usize = 64 << 20;
 
 /// An error as JSON-RPC carries it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
@@ -111,9 +114,18 @@ type Answer = Result<Box<RawValue>, RequestError>;
 pub struct Client {
     name: String,
     out: mpsc::UnboundedSender<Vec<u8>>,
-    queued: watch::Sender<usize>,
+    queued: watch::Sender<Queue>,
     waiting: Mutex<Waiters>,
     next: AtomicI64,
+}
+
+/// What the pipe has not taken yet.
+#[derive(Debug, Default)]
+struct Queue {
+    messages: usize,
+    bytes: usize,
+    /// It became too much.
+    is_stuck: bool,
 }
 
 #[derive(Debug, Default)]
@@ -126,7 +138,7 @@ impl Client {
     /// Starts to write to `output`; [`Client::read`] is to be run for what comes. `name` is for messages.
     pub fn new(name: &str, output: impl AsyncWrite + Send + Unpin + 'static) -> Arc<Self> {
         let (out, messages) = mpsc::unbounded_channel();
-        let queued = watch::Sender::new(0);
+        let queued = watch::Sender::new(Queue::default());
         tokio::spawn(write(output, messages, queued.clone()));
         Arc::new(Self {
             name: name.to_owned(),
@@ -143,7 +155,7 @@ impl Client {
         let end = loop {
             match frames.next().await {
                 Ok(Some(Frame::Message(text))) => self.take(&text, peer),
-                Ok(Some(Frame::TooLarge { length, head })) => self.refuse(length, &head),
+                Ok(Some(Frame::TooLarge { length, envelope })) => self.refuse(length, &envelope),
                 Ok(Some(Frame::Garbage(line))) => {
                     tracing::debug!(server = self.name, line, "printed to stdout");
                     peer.printed(&line);
@@ -219,16 +231,36 @@ impl Client {
         let _ = self
             .queued
             .subscribe()
-            .wait_for(|&queued| queued == 0)
+            .wait_for(|queued| queued.messages == 0)
             .await;
     }
 
     fn send(&self, message: Vec<u8>) {
-        self.queued.send_modify(|queued| *queued += 1);
+        let mut is_stuck = false;
+        self.queued.send_modify(|queued| {
+            queued.is_stuck |= queued.bytes >= MOST_WAITING;
+            is_stuck = queued.is_stuck;
+            if !is_stuck {
+                queued.messages += 1;
+                queued.bytes += message.len();
+            }
+        });
         // Fails only when the pipe is closed, which the reader learns too.
-        if self.out.send(message).is_err() {
-            self.queued.send_modify(|queued| *queued = 0);
+        if !is_stuck && self.out.send(message).is_err() {
+            self.queued.send_modify(Queue::clear);
         }
+    }
+
+    /// Waits until so much waits for the server that it is taken for one that does not read. It gets nothing any more.
+    pub async fn stuck(&self) -> io::Error {
+        let mut queued = self.queued.subscribe();
+        if queued.wait_for(|queued| queued.is_stuck).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        io::Error::other(format!(
+            "it hung: it does not read, and {} MB wait for it",
+            MOST_WAITING >> 20
+        ))
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiters> {
@@ -279,16 +311,26 @@ impl Client {
         }
     }
 
-    /// A message too large to take: if it is an answer, who waits for it must know.
-    fn refuse(&self, length: u64, head: &str) {
-        let message = format!(
-            "{} answered with {} MB; no more than {} are taken",
-            self.name,
-            length >> 20,
-            crate::transport::LARGEST >> 20
-        );
+    /// A message too large to take: if it is an answer, who waits for it must know; if it asks something, so must the server.
+    fn refuse(&self, length: u64, envelope: &Envelope) {
+        let (length, most) = (length >> 20, crate::transport::LARGEST >> 20);
+        let id = envelope.id.as_deref();
+        if envelope.has_method {
+            tracing::warn!(server = self.name, "a message of {length} MB is not taken");
+            if let Some(id) = id.and_then(|id| serde_json::from_str::<Value>(id).ok()) {
+                let error = RpcError {
+                    code: codes::INVALID_REQUEST,
+                    message: format!("no more than {most} MB are taken"),
+                };
+                self.send(frame(&json!({"jsonrpc": "2.0", "id": id, "error": error})));
+            }
+            return;
+        }
+        let name = &self.name;
+        let message = format!("{name} answered with {length} MB; no more than {most} are taken");
         tracing::warn!("{message}");
-        self.settle(id_in(head), Err(RequestError::Unusable(message)));
+        let id = id.and_then(|id| id.trim_matches('"').parse().ok());
+        self.settle(id, Err(RequestError::Unusable(message)));
     }
 
     fn settle(&self, id: Option<i64>, outcome: Answer) {
@@ -362,22 +404,10 @@ fn error_of(error: &RawValue) -> RpcError {
     }
 }
 
-/// The id in the first bytes of an answer that was not taken whole.
-fn id_in(head: &str) -> Option<i64> {
-    let rest = head[head.find("\"id\"")? + 4..]
-        .trim_start()
-        .strip_prefix(':')?
-        .trim_start()
-        .trim_start_matches('"');
-    rest[..rest.find(|char: char| !char.is_ascii_digit())?]
-        .parse()
-        .ok()
-}
-
 async fn write(
     mut output: impl AsyncWrite + Unpin,
     mut messages: mpsc::UnboundedReceiver<Vec<u8>>,
-    queued: watch::Sender<usize>,
+    queued: watch::Sender<Queue>,
 ) {
     while let Some(message) = messages.recv().await {
         let written = async {
@@ -387,10 +417,20 @@ async fn write(
         if written.await.is_err() {
             break;
         }
-        queued.send_modify(|queued| *queued = queued.saturating_sub(1));
+        queued.send_modify(|queued| {
+            queued.messages = queued.messages.saturating_sub(1);
+            queued.bytes = queued.bytes.saturating_sub(message.len());
+        });
     }
     messages.close();
-    queued.send_modify(|queued| *queued = 0);
+    queued.send_modify(Queue::clear);
+}
+
+impl Queue {
+    fn clear(&mut self) {
+        self.messages = 0;
+        self.bytes = 0;
+    }
 }
 
 #[cfg(test)]

@@ -222,6 +222,45 @@ async fn an_answer_too_large_fails_its_request_alone() {
     );
 }
 
+/// Whatever stands first in it.
+#[tokio::test]
+async fn an_answer_too_large_fails_no_other_request() {
+    let (client, mut far, _) = pair();
+    let [one, two] = ["one", "two"].map(|method| client.begin(method, NOTHING));
+    far.next().await;
+    far.next().await;
+    let (start, end) = ("{\"result\":{\"id\":2,\"x\":\"", "\"},\"id\":1}");
+    let total = (65 << 20) + start.len() + end.len();
+    far.raw(format!("Content-Length: {total}\r\n\r\n{start}").as_bytes())
+        .await;
+    let block = vec![b'x'; 1 << 20];
+    for _ in 0..65 {
+        far.raw(&block).await;
+    }
+    far.raw(end.as_bytes()).await;
+    far.say(json!({"id": 2, "result": 2})).await;
+    assert!(one.answer(&patience()).await.is_err());
+    assert_eq!(two.answer(&patience()).await.expect("answered").get(), "2");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_read_is_stuck() {
+    let (client, far, _) = pair();
+    let text = "x".repeat(8 << 20);
+    for _ in 0..8 {
+        client.notify("note", Some(&text));
+    }
+    let stuck = tokio::time::timeout(Duration::from_millis(100), client.stuck()).await;
+    assert!(stuck.is_err(), "not yet");
+    for _ in 0..2 {
+        client.notify("note", Some(&text));
+    }
+    let stuck = client.stuck().await.to_string();
+    assert_eq!(stuck, "it hung: it does not read, and 64 MB wait for it");
+    assert!(client.queued.borrow().bytes < MOST_WAITING + (9 << 20));
+    drop(far);
+}
+
 #[tokio::test]
 async fn a_closed_connection_answers_all() {
     let (client, mut far, _) = pair();

@@ -13,7 +13,7 @@ use workspace::{DocumentUri, Snapshot};
 
 use super::{
     CHECK_SETTLES, Heard, Phase, Server,
-    store::{Doubt, Kept, LOOKS_ANEW, QUIET, Wanted},
+    store::{Doubt, Kept, LOOKS_ANEW, MOST_ITEMS, QUIET, Wanted},
 };
 use crate::{
     answer::{Diagnostic, QueryError},
@@ -246,9 +246,10 @@ impl Server {
         let Some(uri) = wire::read_uri(&params["uri"]) else {
             return;
         };
-        let Value::Array(items) = params["diagnostics"].take() else {
+        let Value::Array(mut items) = params["diagnostics"].take() else {
             return;
         };
+        items.truncate(MOST_ITEMS);
         let version = params["version"]
             .as_i64()
             .and_then(|version| i32::try_from(version).ok());
@@ -273,6 +274,11 @@ impl Server {
             at: Instant::now(),
         };
         self.store.push(uri, kept, when);
+        if self.store.is_full() {
+            let open = self.mirror().map(|mirror| mirror.wire().all());
+            self.store
+                .forget(|uri| open.as_ref().is_some_and(|open| open.contains_key(uri)));
+        }
     }
 
     /// Whether what was pushed is only what follows saves: its native diagnostics are pulled.

@@ -211,6 +211,7 @@ async fn live(
         tokio::pin!(reading);
         tokio::select! {
             end = &mut reading => broken = end,
+            hung = server.client.stuck() => broken = Some(hung),
             exit = child.wait() => {
                 status = exit.ok();
                 // What it said last is still in the pipe, which something that it started may hold open.

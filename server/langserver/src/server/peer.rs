@@ -1,7 +1,7 @@
 //! What a server asks and tells of its own accord. Every request of it is answered, at once: a server that waits for
 //! an answer hangs or stays empty.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::{Value, json, value::RawValue};
 use tokio::time::Instant;
@@ -20,8 +20,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     pub registrations: Registrations,
-    /// Work-done progress under way: token and title.
-    pub progress: BTreeMap<String, String>,
+    /// The tokens of work-done progress under way, the oldest first.
+    pub progress: VecDeque<String>,
     /// Of those, the checks that follow a save; and how many saves the server had heard of when the last one began.
     pub checks: BTreeSet<String>,
     pub checked_saves: Option<u64>,
@@ -40,6 +40,23 @@ pub(super) struct Desk {
     pub heard: Option<Instant>,
     /// The edits that it wants made, while a command of its own runs that was asked for.
     pub wanted: Option<Wanted>,
+}
+
+/// What began and has not ended is forgotten beyond so many, the oldest first: some never end.
+const MOST_PROGRESS: usize = 1000;
+
+impl Desk {
+    fn began(&mut self, token: String) {
+        if self.progress.contains(&token) {
+            return;
+        }
+        self.progress.push_back(token);
+        if self.progress.len() > MOST_PROGRESS
+            && let Some(oldest) = self.progress.pop_front()
+        {
+            self.checks.remove(&oldest);
+        }
+    }
 }
 
 impl Peer for Server {
@@ -157,13 +174,12 @@ impl Server {
                         desk.checks.insert(token.clone());
                         desk.checked_saves = saves;
                     }
-                    let title = value["title"].as_str().unwrap_or_default().to_owned();
-                    desk.progress.insert(token, title);
+                    desk.began(token);
                     desk.has_progressed = true;
                     desk.beginnings += u64::from(self.readiness() == Ready::Progress);
                 }
                 Some("end") => {
-                    desk.progress.remove(&token);
+                    desk.progress.retain(|one| *one != token);
                     if desk.checks.remove(&token) {
                         desk.check_ended = Some(Instant::now());
                     }
@@ -189,5 +205,24 @@ impl Server {
                 _ => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_ends_is_forgotten() {
+        let mut desk = Desk::default();
+        for number in 0..3 * MOST_PROGRESS {
+            desk.checks.insert(number.to_string());
+            desk.began(number.to_string());
+            desk.began(number.to_string());
+        }
+        let first = (2 * MOST_PROGRESS).to_string();
+        assert_eq!(desk.progress.len(), MOST_PROGRESS);
+        assert_eq!(desk.progress.front(), Some(&first));
+        assert_eq!(desk.checks.len(), MOST_PROGRESS);
     }
 }

@@ -25,6 +25,10 @@ pub(super) const QUIET: Duration = Duration::from_millis(300);
 /// Within this long after a change a server that pushes has said what it did to the diagnostics of other documents.
 pub(super) const LOOKS_ANEW: Duration = Duration::from_millis(1500);
 
+/// What is said of so many documents is kept, and so many diagnostics of each push.
+const MOST_DOCUMENTS: usize = 10_000;
+pub(super) const MOST_ITEMS: usize = 5_000;
+
 #[derive(Debug, Default)]
 pub(super) struct Store {
     said: Mutex<BTreeMap<DocumentUri, Said>>,
@@ -141,6 +145,29 @@ impl Store {
             }
         }
         self.ring();
+    }
+
+    /// Whether something is to be forgotten.
+    pub fn is_full(&self) -> bool {
+        self.said().len() > MOST_DOCUMENTS
+    }
+
+    /// Forgets what was said the longest ago of documents that are not open, until there is room for more.
+    pub fn forget(&self, is_open: impl Fn(&DocumentUri) -> bool) {
+        let mut all = self.said();
+        let at = |said: &Said| {
+            let parked = said.parked.iter().map(|parked| &parked.kept);
+            let kept = said.pushed.iter().chain(&said.pulled).chain(parked);
+            kept.map(|kept| kept.at).max()
+        };
+        let closed = all.iter().filter(|(uri, _)| !is_open(uri));
+        let mut oldest: Vec<_> = closed.map(|(uri, said)| (at(said), uri.clone())).collect();
+        oldest.sort_unstable_by_key(|(at, _)| *at);
+        // Some more than need be, so that this is not done each time.
+        let too_many = all.len().saturating_sub(MOST_DOCUMENTS * 9 / 10);
+        for (_, uri) in oldest.into_iter().take(too_many) {
+            all.remove(&uri);
+        }
     }
 
     /// From here on, what is said under a lease has a place of its own.

@@ -169,3 +169,22 @@ fn what_was_said_moves_with_the_text() {
         );
     }
 }
+
+#[test]
+fn what_is_open_is_not_forgotten() {
+    let store = Store::default();
+    let of = snapshot("", 1, false);
+    let uri = |number: usize| DocumentUri::parse(&format!("file:///{number}")).expect("a uri");
+    for number in 0..=MOST_DOCUMENTS {
+        assert!(!store.is_full());
+        store.push(uri(number), kept(&of, Vec::new()), Of::Ours);
+    }
+    assert!(store.is_full());
+    store.forget(|one| *one == uri(0));
+    let is_kept = |number| store.pushed(&uri(number), |_| ()).is_some();
+    assert_eq!(
+        [0, 1, 1000, 1002, MOST_DOCUMENTS].map(is_kept),
+        [true, false, false, true, true]
+    );
+    assert_eq!(store.said().len(), MOST_DOCUMENTS * 9 / 10);
+}

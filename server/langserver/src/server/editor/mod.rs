@@ -249,9 +249,9 @@ impl Editor {
                 return Err(not_supported(method));
             }
             is_first = false;
-            match patience.wait(tokio::time::sleep(BEFORE_ANOTHER_TRY)).await {
-                Err(RequestError::Cancelled) => return Err(QueryError::Cancelled),
-                _ => {}
+            let pause = patience.wait(tokio::time::sleep(BEFORE_ANOTHER_TRY)).await;
+            if pause == Err(RequestError::Cancelled) {
+                return Err(QueryError::Cancelled);
             }
         }
     }
