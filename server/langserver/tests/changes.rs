@@ -204,9 +204,24 @@ async fn what_reads_the_disk_is_not_relied_on_beside_unsaved_text() {
 /// Where an import is an alias, it is renamed where it is defined; whoever gave it a name of his own renames that.
 #[tokio::test]
 async fn a_rename_at_an_alias_is_one_at_the_definition() {
-    for (text, definition, expected) in [
-        ("import {a}; a()", at(0, 3, 4), "b.ts 0:3"),
-        ("import {a as own}; own()", at(0, 3, 4), "a.ts 0:3"),
+    let outside = tempfile::tempdir().expect("a folder");
+    write(&outside.path().join("c.ts"), "fn a() {}");
+    let dependency = format!("file://{}/c.ts", outside.path().display());
+    let there = || ("b.ts", at(0, 3, 4));
+    for (text, definitions, expected) in [
+        ("import {a}; a()", vec![there()], "b.ts 0:3"),
+        ("import {a as own}; own()", vec![there()], "a.ts 0:3"),
+        (
+            "import {a}; a()",
+            vec![there(), ("b.ts", at(0, 0, 2))],
+            "a.ts 0:3",
+        ),
+        (
+            "import {a}; a()",
+            vec![(dependency.as_str(), at(0, 3, 4))],
+            "a.ts 0:3",
+        ),
+        ("import {a}; a()", vec![], "a.ts 0:3"),
     ] {
         let stand = Stand::with(
             &[("a.ts", text), ("b.ts", "fn a() {}")],
@@ -216,8 +231,16 @@ async fn a_rename_at_an_alias_is_one_at_the_definition() {
                     let uri = workspace::DocumentUri::from_path(&path).expect("a uri");
                     uri.as_str().to_owned()
                 };
+                let link = |(name, place): &(&str, Value)| {
+                    let target = match name.starts_with("file:") {
+                        true => (*name).to_owned(),
+                        false => uri(name),
+                    };
+                    json!({"targetUri": target, "targetRange": at(0, 0, 9), "targetSelectionRange": place})
+                };
+                let links: Vec<Value> = definitions.iter().map(link).collect();
                 let mut script = script(json!({
-                    "textDocument/definition": [[{"answer": [{"targetUri": uri("b.ts"), "targetRange": at(0, 0, 9), "targetSelectionRange": definition}]}]],
+                    "textDocument/definition": [[{"answer": links}]],
                     "textDocument/prepareRename": [[{"answer": {"defaultBehavior": true}}]],
                     "textDocument/rename": [[{"answer": {"changes": {}}}]],
                 }));

@@ -5,7 +5,7 @@ use workspace::{ByteOffset, ByteRange, Snapshot};
 
 use super::{Question, about_position, change::changes, renamed::Names};
 use crate::{
-    answer::{Answer, FileChange, QueryError},
+    answer::{Answer, FileChange, Location, QueryError},
     server::Asked,
     wire,
 };
@@ -110,18 +110,24 @@ impl Question {
             Err(QueryError::NotSupported { .. }) => return Ok((self, at)),
             Err(error) => return Err(error),
         };
+        let word = word_at(&self.document, at);
+        // Who gave it a name of his own in an import renames that one; what lies outside is not to be renamed.
+        let is_fit = |place: &Location| {
+            let text = &place.snapshot.text;
+            let path = place.snapshot.uri.path();
+            let is_inside = path.is_none_or(|path| self.workspace.contains(path));
+            same == Same::Nothing || (is_inside && text.slice(place.range) == word)
+        };
+        if !found.iter().all(is_fit) {
+            return Ok((self, at));
+        }
         let Some(place) = found.into_iter().next() else {
             return Ok((self, at));
         };
         let is_here = place.snapshot.uri == self.document.uri
             && place.range.start <= at
             && at <= place.range.end;
-        let has_its_name = || {
-            let word = word_at(&self.document, at);
-            place.snapshot.text.slice(place.range) == word
-        };
-        // Who gave it a name of his own in an import renames that one.
-        if is_here || (same == Same::Name && !has_its_name()) {
+        if is_here {
             return Ok((self, at));
         }
         let question = Self {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use langserver::FileChange;
-use workspace::{Applied, ByteOffset, DocumentUri, Edit, Snapshot, Step, StepError, Together};
+use workspace::{Applied, DocumentUri, Edit, Snapshot, Step, StepError, Together};
 
 use super::{Call, Spot, Unanswered, count, line_of, line_text};
 use crate::{
@@ -21,9 +21,8 @@ const FILES: usize = 40;
 pub async fn rename(call: &Call<'_>, spot: &Spot, name: &str) -> Result<Output, Unanswered> {
     let cx = call.cx;
     let old = spot.described(cx);
-    let here = || (spot.snapshot.uri.clone(), spot.at);
-    let (uri, at) = home(spot, cx).await.unwrap_or_else(here);
-    let answer = cx.pool.rename(&uri, at, name, &cx.cancel).await?;
+    let uri = &spot.snapshot.uri;
+    let answer = cx.pool.rename(uri, spot.at, name, &cx.cancel).await?;
     if !answer.complete {
         return Err(ToolError::Failed(format!(
             "{} is still indexing, so it would miss places: nothing was changed. Ask again in a moment",
@@ -46,27 +45,6 @@ pub async fn rename(call: &Call<'_>, spot: &Spot, name: &str) -> Result<Output, 
     )
     .await?;
     Ok(report(&format!("Renamed {old} to `{name}`"), together, cx))
-}
-
-/// Where a name is defined, if what stands at a place is only an alias of it, as an import is in TypeScript: some servers rename
-/// the alias, in that file alone.
-async fn home(spot: &Spot, cx: &Context) -> Option<(DocumentUri, ByteOffset)> {
-    let uri = &spot.snapshot.uri;
-    let answer = cx.pool.definition(uri, spot.at, &cx.cancel).await.ok()?;
-    let [definition] = answer.value.as_slice() else {
-        return None;
-    };
-    let there = &definition.snapshot;
-    let inside = there
-        .uri
-        .path()
-        .is_some_and(|path| cx.workspace.contains(path));
-    let name = there.text.slice(definition.range);
-    let text = spot.snapshot.text.to_string();
-    let mut named = text.match_indices(&name);
-    let is_name = named.any(|(from, _)| (from..=from + name.len()).contains(&spot.at.0));
-    let elsewhere = inside && &there.uri != uri && !name.is_empty() && is_name;
-    elsewhere.then(|| (there.uri.clone(), definition.range.start))
 }
 
 /// Makes the changes: all of them, or none. `asked` is the document that the call named, and was judged.
@@ -132,7 +110,7 @@ pub async fn make(
     Ok(together)
 }
 
-fn touched(change: &FileChange) -> Vec<&DocumentUri> {
+pub fn touched(change: &FileChange) -> Vec<&DocumentUri> {
     match change {
         FileChange::Edit(file) => vec![&file.uri],
         FileChange::Create { uri, .. } | FileChange::Delete { uri, .. } => vec![uri],
