@@ -2,6 +2,8 @@
 
 mod stand;
 
+use std::time::Duration;
+
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use stand::{Stand, at};
@@ -306,6 +308,53 @@ async fn listing_actions_runs_no_command() {
         .collect();
     assert_eq!(ran, ["go.tidy"]);
     assert_eq!(stand.disk("a.rs"), "fn new() {}\n");
+}
+
+/// What a server offers that does not know everything yet is made where it can be known, and nowhere else.
+#[tokio::test]
+async fn an_action_while_indexing_says_so() {
+    let files = [("a.rs", "fn old() {}\n"), ("b.rs", "old();\n")];
+    let stand = Stand::scripted_within(Duration::from_millis(300), &files, |uri| {
+        let edit = |line, start, end| json!([{"range": at(line, start, end), "newText": "new"}]);
+        let here = json!({"changes": {uri("a.rs"): edit(0, 3, 6)}});
+        let everywhere =
+            json!({"changes": {uri("a.rs"): edit(0, 3, 6), uri("b.rs"): edit(0, 0, 3)}});
+        let actions = json!([
+            {"title": "Everywhere", "kind": "refactor", "edit": everywhere},
+            {"title": "By command", "kind": "refactor", "command": {"title": "", "command": "do.it"}},
+            {"title": "Here", "kind": "refactor", "edit": here},
+        ]);
+        let mut able = able();
+        able["diagnosticProvider"] =
+            json!({"interFileDependencies": false, "workspaceDiagnostics": false});
+        able["executeCommandProvider"] = json!({"commands": ["do.it"]});
+        json!({"capabilities": able, "ready": "status", "on": {
+            "initialized": [[{"notify": ["experimental/serverStatus", {"health": "ok", "quiescent": false}]}]],
+            "textDocument/diagnostic": always(&json!({"kind": "full", "items": []})),
+            "textDocument/codeAction": always(&actions),
+            "workspace/executeCommand": [[{"ask": ["workspace/applyEdit", {"edit": everywhere}]}, {"answer": null}]],
+        }})
+    });
+    let apply = async |action: &str| {
+        let spot = json!({"line": 1, "character": 4, "action": action});
+        stand.ask("applyCodeAction", "a.rs", spot).await
+    };
+    for title in ["Everywhere", "By command"] {
+        let refused = format!(
+            "! scripted is still indexing, so \"{title}\" may miss or mistake places in other files: nothing was changed. Ask \
+             again in a moment"
+        );
+        assert_eq!(apply(title).await, refused);
+    }
+    assert!(stand.asked("workspace/executeCommand").is_empty());
+    assert_eq!(stand.disk("a.rs"), "fn old() {}\n");
+    expect![[r#"
+        Applied "Here": 1 change in 1 file
+        a.rs
+         1 fn new() {}
+        [scripted is still indexing; only this file was changed]"#]]
+    .assert_eq(&apply("Here").await);
+    assert_eq!(stand.disk("b.rs"), "old();\n");
 }
 
 /// Who names only a line means all that is wrong in it.

@@ -57,8 +57,23 @@ pub async fn apply(call: &Call<'_>, spot: &Spot, title: &str) -> Result<Output, 
             titles(&answer.value)
         ))
     })?;
-    let changes = cx.pool.resolve(action, &cx.cancel).await?;
     let title = &action.title;
+    let changes = match answer.complete {
+        true => cx.pool.resolve(action, &cx.cancel).await?,
+        // What only its command would tell is not found out by running it.
+        false => cx
+            .pool
+            .preview(action, super::DEADLINE, &cx.cancel)
+            .await?
+            .filter(|changes| is_only_of(changes, &spot.snapshot.uri))
+            .ok_or_else(|| {
+                ToolError::Failed(format!(
+                    "{}, so \"{title}\" may miss or mistake places in other files: nothing was changed. {}",
+                    unsure(&answer),
+                    if answer.from_disk { "Ask again when they are saved" } else { "Ask again in a moment" },
+                ))
+            })?,
+    };
     if changes.is_empty() {
         return Err(
             ToolError::Failed(format!("\"{title}\" changes no text: nothing was done")).into(),
@@ -66,7 +81,27 @@ pub async fn apply(call: &Call<'_>, spot: &Spot, title: &str) -> Result<Output, 
     }
     let what = format!("\"{title}\"");
     let together = change::make(&what, changes, &call.file.snapshot.uri, cx).await?;
-    Ok(change::report(&format!("Applied {what}"), together, cx))
+    let mut output = change::report(&format!("Applied {what}"), together, cx);
+    if !answer.complete {
+        let note = format!("\n[{}; only this file was changed]", unsure(&answer));
+        output.text.truncate(output.text.trim_end().len());
+        output.text.push_str(&note);
+    }
+    Ok(output)
+}
+
+/// Why an answer may not be whole.
+fn unsure<T>(answer: &Answer<T>) -> String {
+    let why = match answer.from_disk {
+        true => "reads other files from disk, and not all are saved",
+        false => "is still indexing",
+    };
+    format!("{} {why}", answer.server)
+}
+
+fn is_only_of(changes: &[FileChange], uri: &DocumentUri) -> bool {
+    let mut touched = changes.iter().flat_map(change::touched);
+    touched.all(|one| one == uri)
 }
 
 /// The action with this title, or the one whose title begins so.
