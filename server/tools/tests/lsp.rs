@@ -134,6 +134,35 @@ async fn symbols_are_found_by_their_names() {
     .await;
 }
 
+/// What can't be told is listed, not guessed.
+#[tokio::test]
+async fn what_a_name_means_is_never_guessed() {
+    let text = "fn a() {\n    one();\n    one();\n}\n";
+    let nowhere = Stand::scripted(&[("a.rs", text)], |_| {
+        json!({"capabilities": able(), "ready": "initialized", "on": {
+            "textDocument/definition": [[{"answer": null}], [{"error": {"code": -32603, "message": "no identifier"}}]],
+        }})
+    });
+    let indexing = Stand::scripted_within(Duration::from_millis(300), &[("a.rs", text)], |uri| {
+        let place = json!([{"uri": uri("a.rs"), "range": at(0, 3, 4)}]);
+        json!({"capabilities": able(), "ready": "status", "on": {
+            "initialized": [[{"notify": ["experimental/serverStatus", {"health": "ok", "quiescent": false}]}]],
+            "textDocument/definition": always(&place),
+        }})
+    });
+    for stand in [nowhere, indexing] {
+        check(&stand, "hover", "a.rs", json!({"symbol": "one"}), expect![[r#"
+            `one` may be 2 things in a.rs. Ask again with the file and line of the one that is meant:
+            a.rs:2:5  one();
+            a.rs:3:5  one();"#]]).await;
+    }
+    // Only another thing of that name is declared.
+    let stand = with_two(json!({}));
+    check(&stand, "hover", "a.rs", json!({"symbol": "C.main"}), expect![[r#"
+        `C.main` is not declared so in a.rs. Ask again with the line of what is meant, if it is this:
+        a.rs:10:4  function fn main() {"#]]).await;
+}
+
 /// A name that the file only uses: fine if it means one thing.
 #[tokio::test]
 async fn a_name_that_is_used_is_what_its_uses_mean() {

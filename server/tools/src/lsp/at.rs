@@ -6,8 +6,8 @@ use workspace::{ByteOffset, ByteRange, Encoding, Position, Snapshot};
 use super::{Call, Unanswered, line_of, line_text, outlines::type_name, position, trust};
 use crate::tool::{Output, ToolError};
 
-/// How many places are asked what they mean, to find out whether they all mean the same.
-const ASKED: usize = 12;
+/// How many places are asked what they mean, to find out whether they all mean the same. Of more that is not found out.
+const ASKED: usize = 40;
 /// How many candidates are listed.
 const LISTED: usize = 20;
 
@@ -63,9 +63,10 @@ pub async fn aim(call: &Call<'_>) -> Result<Aim, Unanswered> {
             return Ok(here(at, true));
         }
     }
-    match declared(call, &wanted).await?.as_slice() {
+    let (found, fits) = declared(call, &wanted).await?;
+    match found.as_slice() {
         [] => {}
-        [one] => return Ok(here(*one, true)),
+        [one] if fits => return Ok(here(*one, true)),
         several => {
             return Ok(Aim::Several(
                 candidates(call, symbol, snapshot, several).await,
@@ -136,6 +137,23 @@ impl Wanted {
         }
     }
 
+    /// Whether all that it should be in is where it is said.
+    fn is_relative(&self) -> bool {
+        const HERE: [&str; 5] = ["crate", "self", "super", "this", "Self"];
+        let inner = self.within.last();
+        inner.is_none_or(|inner| HERE.contains(&inner.as_str()))
+    }
+
+    /// Whether the innermost part that the name should be in can be the file, or a folder of it.
+    fn is_of(&self, snapshot: &Snapshot) -> bool {
+        let path = snapshot.uri.path();
+        let parts = path.into_iter().flat_map(|path| path.iter());
+        let mut names = parts.map(|part| part.to_string_lossy());
+        self.within.last().is_none_or(|inner| {
+            self.is_relative() || names.any(|name| words(&name).any(|word| word == inner.as_str()))
+        })
+    }
+
     /// How many of the parts that the name should be in, counted from the innermost, are around it.
     fn depth(&self, around: &[String]) -> usize {
         let mut around = around.iter().rev();
@@ -171,14 +189,21 @@ fn bare(name: &str) -> (Option<&str>, &str) {
     (None, end.map_or(name, |end| name[..end].trim_end()))
 }
 
-/// Where the file declares symbols of this name: those that fit the most of what they should be in.
-async fn declared(call: &Call<'_>, wanted: &Wanted) -> Result<Vec<ByteOffset>, Unanswered> {
+/// Where the file declares symbols of this name: those that fit the most of what they should be in; and whether they fit
+/// any of it.
+async fn declared(call: &Call<'_>, wanted: &Wanted) -> Result<(Vec<ByteOffset>, bool), Unanswered> {
     let outline = match call.outlines.wanted(&call.file.snapshot.uri).await {
         Ok(outline) => outline,
         // Then the text is looked at.
-        Err(QueryError::NotSupported { .. } | QueryError::Failed { .. }) => return Ok(Vec::new()),
+        Err(QueryError::NotSupported { .. } | QueryError::Failed { .. }) => {
+            return Ok((Vec::new(), true));
+        }
         Err(error) => return Err(error.into()),
     };
+    // It was typed in between: what stands there now counts.
+    if outline.snapshot.text != call.file.snapshot.text {
+        return Ok((Vec::new(), true));
+    }
     let mut found = Vec::new();
     collect(&outline.symbols, wanted, &mut Vec::new(), &mut found);
     let best = found.iter().map(|(depth, _)| *depth).max().unwrap_or(0);
@@ -189,15 +214,8 @@ async fn declared(call: &Call<'_>, wanted: &Wanted) -> Result<Vec<ByteOffset>, U
         .collect();
     found.sort_unstable();
     found.dedup();
-    if outline.snapshot.text == call.file.snapshot.text {
-        return Ok(found);
-    }
-    // It was typed in between: what stands there now counts.
-    let now = occurrences(&call.file.snapshot, &wanted.name);
-    Ok(match found.len() {
-        1 => now.into_iter().take(1).collect(),
-        _ => Vec::new(),
-    })
+    let fits = best > 0 || wanted.within.is_empty() || wanted.is_of(&call.file.snapshot);
+    Ok((found, fits))
 }
 
 fn collect(
@@ -264,30 +282,43 @@ pub fn word_at(snapshot: &Snapshot, at: ByteOffset) -> Option<String> {
 /// The name stands several times in the text and is declared elsewhere: fine if it means the same everywhere.
 async fn among(call: &Call<'_>, symbol: &str, found: &[ByteOffset]) -> Result<Aim, Unanswered> {
     let snapshot = &call.file.snapshot;
+    let list = async |places: &[ByteOffset]| {
+        let list = candidates(call, symbol, snapshot, places).await;
+        Ok(Aim::Several(list))
+    };
+    if found.len() > ASKED {
+        return list(found).await;
+    }
     let mut meanings: Vec<(ByteOffset, Vec<Location>)> = Vec::new();
-    for at in found.iter().take(ASKED) {
-        let answer = call
+    for at in found {
+        let asked = call
             .cx
             .pool
             .definition(&snapshot.uri, *at, &call.cx.cancel)
-            .await?;
+            .await;
+        let answer = match asked {
+            Ok(answer) => answer,
+            Err(QueryError::NotSupported { .. }) => return list(found).await,
+            // Some fail where nothing is meant.
+            Err(QueryError::Failed { .. }) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        // Each would be waited for, and none could be relied on.
+        if !answer.complete && !answer.from_disk {
+            return list(found).await;
+        }
         // Nothing is meant in a comment or a string.
         let is_new = !meanings.iter().any(|(_, known)| same(known, &answer.value));
         if !answer.value.is_empty() && is_new {
             meanings.push((*at, answer.value));
         }
-        // Each would be waited for, and none could be relied on.
-        if !answer.complete {
-            break;
-        }
     }
     let at = match meanings.as_slice() {
-        [] => found[0],
+        [] => return list(found).await,
         [(one, _)] => *one,
         several => {
             let places: Vec<ByteOffset> = several.iter().map(|(at, _)| *at).collect();
-            let list = candidates(call, symbol, snapshot, &places).await;
-            return Ok(Aim::Several(list));
+            return list(&places).await;
         }
     };
     Ok(Aim::At(Spot {
@@ -340,13 +371,14 @@ async fn in_the_project(call: &Call<'_>, symbol: &str, wanted: &Wanted) -> Resul
         .collect();
     let best = named.iter().map(|(depth, _)| *depth).max().unwrap_or(0);
     named.retain(|(depth, _)| *depth == best);
+    let fits = best > 0 || wanted.is_relative();
     match named.as_slice() {
         [] => Err(absent(format!(
             ", and {} knows no symbol of that name ({trust}): check the spelling, or `grep` for it",
             answer.server
         ))
         .into()),
-        [(_, one)] => {
+        [(_, one)] if fits => {
             let snapshot = one.place.snapshot.clone();
             let at = name_in(&snapshot, one.place.range, &wanted.name);
             Ok(Aim::At(Spot {
@@ -357,7 +389,7 @@ async fn in_the_project(call: &Call<'_>, symbol: &str, wanted: &Wanted) -> Resul
             }))
         }
         several => {
-            if let Some(at) = one_thing(call, several, &wanted.name).await {
+            if fits && let Some(at) = one_thing(call, several, &wanted.name).await {
                 return Ok(Aim::At(at));
             }
             let mut text = head(symbol, several.len(), "the project");
@@ -435,6 +467,11 @@ fn head(symbol: &str, number: usize, place: &str) -> String {
         true => format!(", the first {LISTED}"),
         false => String::new(),
     };
+    if number == 1 {
+        return format!(
+            "`{symbol}` is not declared so in {place}. Ask again with the line of what is meant, if it is this:\n"
+        );
+    }
     format!(
         "`{symbol}` may be {number} things in {place}{cut}. Ask again with the file and line of the one that is meant:\n"
     )
