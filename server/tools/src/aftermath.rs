@@ -73,7 +73,8 @@ fn worded(found: &Consequences, is_known: bool, cx: &Context) -> Option<String> 
             false => format!("No new problems{so_far} ({notes})."),
         });
     }
-    if !found.unlooked.is_empty() {
+    // Where nothing is said to be well or wrong, what is pending says it all.
+    if !found.unlooked.is_empty() && !lines.is_empty() {
         lines.push(format!("Not looked at: {}.", found.unlooked.join("; ")));
     }
     let mut pending: BTreeMap<&str, Vec<String>> = BTreeMap::new();
