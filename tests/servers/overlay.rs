@@ -79,11 +79,8 @@ async fn follow(real: Real, sample: &Sample) {
         whole("diagnostics", &said);
         said
     };
-    // vtsls says nothing of a file without problems until it has had one.
-    if real.name != "vtsls" {
-        let clean = problems().await;
-        assert!(!clean.names(desk.place(sample.call)), "{}", clean.text);
-    }
+    let clean = problems().await;
+    assert!(!clean.names(desk.place(sample.call)), "{}", clean.text);
 
     let (_, line) = desk.place(sample.callee);
     let down = format!("{}{}", "\n".repeat(10), sample.callee.text);

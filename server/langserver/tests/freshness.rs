@@ -68,6 +68,52 @@ async fn pushed_diagnostics_and_what_they_are_of() {
     assert_eq!(stand.pool.known_diagnostics(&stand.uri("b.rs")), []);
 }
 
+/// A server of which it is known that it says nothing of what has no problems has said so when it has looked and is silent.
+#[tokio::test]
+async fn silence_is_an_answer_of_those_only_that_are_known_for_it() {
+    for (name, is_known_for_it) in [("vtsls", true), ("scripted", false)] {
+        let stand = Stand::with(
+            &[("a.rs", "fn a() {}")],
+            |folder| {
+                let command = json!([stand::STAGE, "serve", folder.join("script")]);
+                stand::servers(
+                    json!({name: {"command": command, "languages": ["rust"], "ready": "initialized"}}),
+                )
+            },
+            Limits::default(),
+        );
+        let uri = stand.uri("a.rs");
+        let looks = json!([{"answer": null}]);
+        let speaks = json!([published(&uri, Some(2), "two"), {"answer": null}]);
+        let stand = stand.acting(script(json!({
+            "textDocument/hover": [looks, looks, looks, looks, looks, speaks, looks],
+        })));
+        let ask = async |deadline| {
+            let deadline = Duration::from_millis(deadline);
+            match stand.pool.diagnostics(&uri, deadline, &never()).await {
+                Diagnosis::Fresh(found) => format!("fresh {}", said(&found)),
+                Diagnosis::Pending(found) => format!("pending {}", said(&found)),
+                Diagnosis::Unavailable(reason) => reason,
+            }
+        };
+        stand.open("a.rs", "fn a() {}");
+        if !is_known_for_it {
+            assert_eq!(ask(3000).await, "pending ", "{name}");
+            continue;
+        }
+        assert_eq!(ask(20_000).await, "fresh ", "{name}");
+        let asked = stand.methods();
+        let asked = asked.iter().filter(|one| *one == "textDocument/hover");
+        assert_eq!(asked.count(), 4, "for each of its looks");
+        // While it looks, it says that something is wrong.
+        stand.replace("a.rs", "fn", "  fn");
+        assert_eq!(ask(20_000).await, "fresh 3..4 two");
+        // There is a problem: that it is silent now may mean that it is still there, or that it has not looked.
+        stand.replace("a.rs", "fn", "fn ");
+        assert_eq!(ask(3000).await, "pending 3..4 two");
+    }
+}
+
 fn said(found: &[langserver::Diagnostic]) -> String {
     found
         .iter()

@@ -35,6 +35,7 @@ pub(crate) struct Traits {
     pub looks_at_save: Vec<String>,
     pub rename_at_definition: bool,
     pub reads_disk: bool,
+    pub silent_when_clean: bool,
 }
 
 /// How a server is installed for the one toolchain that it was looked for in.

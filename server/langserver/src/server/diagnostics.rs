@@ -1,5 +1,5 @@
 //! Diagnostics of one server, by whichever way it gives them: pulled where it answers to that, else as it pushes them.
-//! It tells what is fresh from what is not; silence never counts as an answer.
+//! It tells what is fresh from what is not; silence counts as an answer only of a server that is known for it.
 
 use std::{
     collections::BTreeSet,
@@ -23,6 +23,8 @@ use crate::{
 };
 
 pub(super) const PULL: &str = "textDocument/diagnostic";
+/// A question that is answered by who has understood the text.
+const UNDERSTANDS: &str = "textDocument/hover";
 /// So long after the last change are the diagnostics of a buffer asked for in the background.
 const SETTLED: Duration = Duration::from_millis(200);
 /// A check that follows a save begins within this long, if there are checks at all.
@@ -70,6 +72,11 @@ impl Server {
             let quiet = match self.pushed_for(snapshot) {
                 Pushed::Fresh => return Freshness::Fresh,
                 Pushed::FreshIfQuietUntil(then) => then,
+                Pushed::Stale if self.is_silent_of(snapshot, patience).await => {
+                    return Freshness::Fresh;
+                }
+                // It may have spoken meanwhile.
+                Pushed::Stale if ticks.has_changed().unwrap_or(false) => continue,
                 Pushed::Stale => patience.until,
             };
             let step = Patience {
@@ -390,6 +397,74 @@ impl Server {
                 return;
             }
             if patience.wait(ticks.changed()).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Whether a server that says nothing of a document without problems has looked at this text and is silent: then that
+    /// is kept as if it had been said. Any other server's silence is no answer.
+    async fn is_silent_of(self: &Arc<Self>, snapshot: &Snapshot, patience: &Patience) -> bool {
+        let uri = &snapshot.uri;
+        if !self.traits.silent_when_clean || !self.store.is_clean(uri) {
+            return false;
+        }
+        let begun = Instant::now();
+        let mut of = None;
+        // By then it has begun to look. What it has begun it ends before it answers; it may answer between two of its looks
+        // (at the syntax, at the types), so it is asked once for each and once more.
+        for pause in [Duration::ZERO, LOOKS_ANEW, Duration::ZERO, Duration::ZERO] {
+            let asked = async {
+                tokio::time::sleep(pause).await;
+                self.ask(UNDERSTANDS, snapshot, patience, |about| {
+                    json!({
+                        "textDocument": {"uri": about.snapshot.uri.as_str()},
+                        "position": {"line": 0, "character": 0},
+                    })
+                })
+                .await
+            };
+            let asked = tokio::select! {
+                asked = asked => asked,
+                () = self.speaks_of(uri, begun) => return false,
+            };
+            let Some(told) = asked.ok().and_then(|asked| asked.texts.get(uri).cloned()) else {
+                return false;
+            };
+            // Another text came between: silence is of none of them.
+            if of
+                .replace(told.0.text.clone())
+                .is_some_and(|of| of != told.0.text)
+            {
+                return false;
+            }
+        }
+        tokio::select! {
+            () = tokio::time::sleep(QUIET) => {}
+            () = self.speaks_of(uri, begun) => return false,
+        }
+        let newest = self.mirror().and_then(|mirror| mirror.wire().ours(uri));
+        let Some(newest) = newest.filter(|newest| Some(&newest.text) == of.as_ref()) else {
+            return false;
+        };
+        if self.store.was_leased_since(begun) || patience.cancel.is_cancelled() {
+            return false;
+        }
+        let kept = Kept {
+            items: Vec::new(),
+            of: Some(newest),
+            named: true,
+            at: Instant::now(),
+        };
+        self.store.push(uri.clone(), kept, Of::Ours);
+        true
+    }
+
+    /// Until it pushes something for a document.
+    async fn speaks_of(&self, uri: &DocumentUri, since: Instant) {
+        let mut ticks = self.store.ticks();
+        while self.store.last_pushed(uri) < Some(since) {
+            if ticks.changed().await.is_err() {
                 return;
             }
         }

@@ -255,6 +255,26 @@ impl Store {
         all.any(|said| said.pushed.is_some() || said.parked.is_some())
     }
 
+    /// Whether nothing is known that is wrong with a document: nothing was pushed for it, or that it has no problems.
+    pub fn is_clean(&self, uri: &DocumentUri) -> bool {
+        let said = self.said();
+        said.get(uri).is_none_or(|said| {
+            let has_some = said.pushed.iter().any(|kept| !kept.items.is_empty());
+            !has_some && said.parked.is_none() && !said.is_unsure
+        })
+    }
+
+    /// Whether a lease is under way, or its end was seen after that or is not seen yet.
+    pub fn was_leased_since(&self, since: Instant) -> bool {
+        let lease = self.lease();
+        let may_be_of_it = match lease.ending {
+            Ending::Never => false,
+            Ending::Unseen(_) => true,
+            Ending::Seen(seen) => seen >= since,
+        };
+        lease.pushed.is_some() || may_be_of_it
+    }
+
     /// When something was last pushed for a document, whatever it was of.
     pub fn last_pushed(&self, uri: &DocumentUri) -> Option<Instant> {
         let said = self.said();
