@@ -51,10 +51,15 @@ struct Told {
 
 /// What doctor says, as text and as JSON.
 async fn doctor(project: &Project, environment: &[(&str, &str)]) -> Told {
+    doctor_with(project, environment, &[]).await
+}
+
+async fn doctor_with(project: &Project, environment: &[(&str, &str)], options: &[&str]) -> Told {
     let run = async |arguments: &[&str]| {
         let mut command = Command::new(tests::client::binary());
         command
             .arg("doctor")
+            .args(options)
             .args(arguments)
             .current_dir(project.root())
             .env("PATH", project.beside("bin"))
@@ -254,6 +259,43 @@ async fn configuration_models_and_keys() {
             .rsplit("To do:")
             .next()
             .is_some_and(|todo| todo.contains("OPENROUTER_API_KEY"))
+    );
+}
+
+/// What is installed is started where that is asked for, and what does not start says why.
+#[tokio::test]
+async fn servers_that_start_and_that_do_not() {
+    let project = project();
+    real_rust_analyzer(&project);
+    let dies = "case \"$*\" in *server*) echo 'libwhatever.so.6: cannot open' >&2; exit 3;; esac; echo 'ty 0.0.108'";
+    program(&project, "ty", dies);
+    let untried = doctor(&project, &[]).await;
+    assert_eq!(untried.code, 0, "{}", untried.text);
+    assert_eq!(untried.server("ty").get("start"), None);
+
+    let told = doctor_with(&project, &[], &["--start"]).await;
+    assert_eq!(told.code, 1, "{}", told.text);
+    let line = told.line(&["ok", "rust"]).join(" ");
+    assert!(
+        line.contains("(starts in ") && line.ends_with(" s)"),
+        "{line}"
+    );
+    told.says("! ty does not start: exit status: 3\n      libwhatever.so.6: cannot open\n");
+    told.says("To do:\n  find out why ty does not start\n");
+    let start = &told.server("rust-analyzer")["start"];
+    assert_eq!(start["ok"], true, "{start}");
+    assert!(
+        start["seconds"].as_f64().is_some_and(|took| took > 0.0),
+        "{start}"
+    );
+    let start = &told.server("ty")["start"];
+    assert_eq!(
+        (&start["ok"], &start["reason"], &start["said"][0]),
+        (
+            &false.into(),
+            &"exit status: 3".into(),
+            &"libwhatever.so.6: cannot open".into()
+        )
     );
 }
 

@@ -84,6 +84,10 @@ pub enum Command {
     ///
     /// Exits with 0 if all that this folder needs is there, else with 1.
     Doctor {
+        /// Starts each language server that this folder needs and is installed, to tell whether it starts. They are ended
+        /// at once.
+        #[arg(long)]
+        start: bool,
         /// All of it as JSON (docs/doctor.md tells its shape).
         #[arg(long)]
         json: bool,

@@ -11,9 +11,9 @@ use crate::terminal::workspace_folder;
 use report::Report;
 
 /// Looks at everything from a folder and prints what there is.
-pub async fn run(dir: Option<PathBuf>, json: bool) -> anyhow::Result<ExitCode> {
+pub async fn run(dir: Option<PathBuf>, start: bool, json: bool) -> anyhow::Result<ExitCode> {
     let folder = workspace_folder(dir)?;
-    let report = Report::of(folder).await;
+    let report = Report::of(folder, start).await;
     let shown = if json {
         serde_json::to_string_pretty(&report)? + "\n"
     } else {

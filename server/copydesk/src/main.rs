@@ -56,7 +56,7 @@ async fn act(command: Option<Command>) -> anyhow::Result<ExitCode> {
             options,
         }) => terminal::run(prompt, file, options).await,
         Some(Command::Fix { file, options }) => terminal::fix(file, options).await,
-        Some(Command::Doctor { json, dir }) => doctor::run(dir, json).await,
+        Some(Command::Doctor { start, json, dir }) => doctor::run(dir, start, json).await,
         Some(Command::Supervise) => Ok(ExitCode::SUCCESS),
     }
 }

@@ -23,4 +23,4 @@ pub use answer::{
 };
 pub use config::{PoolConfig, Ready, ServerConfig, Servers, Start};
 pub use pool::{Bounds, Lease, Limits, Pool};
-pub use server::{EditorServers, introduction};
+pub use server::{EditorServers, Trial, introduction, try_out};

@@ -1,14 +1,18 @@
 //! What was found, in the shape that `--json` shows.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
 use async_trait::async_trait;
-use langserver::catalogue::{self, Presence, Surveyed};
+use futures::StreamExt;
+use langserver::{
+    Servers,
+    catalogue::{self, Presence, Surveyed},
+};
 use model::{Catalogue, KeyState, QUICKFIX};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +23,9 @@ use crate::config::{self, Loaded, Reading};
 /// A folder's files are looked through this long, and no more of them than this.
 const LOOK: Duration = Duration::from_secs(5);
 const FILES: usize = 100_000;
+/// A server that has not introduced itself after this long does not start. So many are started side by side.
+const UNTIL_IT_STARTS: Duration = Duration::from_secs(20);
+const AT_ONCE: usize = 2;
 /// A language with less than one in so many of the files is not what the folder is written in.
 const SHARE: usize = 10;
 
@@ -98,11 +105,27 @@ pub struct Server {
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub install: Option<String>,
+    /// Whether it starts, if that was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Start {
+    pub ok: bool,
+    /// How long it took, or until it had failed.
+    pub seconds: f64,
+    /// How it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The last lines of its stderr.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<String>,
 }
 
 impl Report {
-    /// Looks at everything.
-    pub async fn of(folder: PathBuf) -> Self {
+    /// Looks at everything; starts what this folder needs, if it is to.
+    pub async fn of(folder: PathBuf, start: bool) -> Self {
         let Loaded {
             config,
             warnings,
@@ -112,8 +135,23 @@ impl Report {
         let (surveyed, counts) =
             tokio::join!(catalogue::survey(&servers, &folder), count(folder.clone()));
         let languages = languages(&counts, &surveyed);
+        let mut language_servers: Vec<_> = surveyed.into_iter().map(Server::from).collect();
+        if start {
+            let needed: BTreeSet<&str> = languages
+                .iter()
+                .filter(|one| one.is_needed && one.ok)
+                .map(|one| &*one.server)
+                .collect();
+            let needed = language_servers
+                .iter_mut()
+                .filter(|server| needed.contains(&*server.name));
+            start_all(needed, &servers, &folder).await;
+        }
+        let starts = |server: &Server| server.start.as_ref().is_none_or(|start| start.ok);
         let model = model(config.model, &Catalogue::new(config.providers));
-        let ok = model.ok && languages.iter().all(|one| one.ok || !one.is_needed);
+        let ok = model.ok
+            && languages.iter().all(|one| one.ok || !one.is_needed)
+            && language_servers.iter().all(starts);
         Self {
             version: env!("CARGO_PKG_VERSION"),
             directory: folder,
@@ -126,7 +164,7 @@ impl Report {
             },
             model,
             languages,
-            language_servers: surveyed.into_iter().map(Server::from).collect(),
+            language_servers,
             ok,
         }
     }
@@ -137,6 +175,31 @@ impl Report {
             .iter()
             .find(|server| server.name == name)
     }
+}
+
+/// Starts servers, not all of them at once.
+async fn start_all<'a>(
+    needed: impl Iterator<Item = &'a mut Server>,
+    servers: &Servers,
+    folder: &Path,
+) {
+    let start = |server: &'a mut Server| async move {
+        let Some(config) = servers.get(&server.name) else {
+            return;
+        };
+        let mut config = config.clone();
+        config.command.clone_from(&server.command);
+        let trial = langserver::try_out(&server.name, &config, folder, UNTIL_IT_STARTS).await;
+        server.start = Some(Start {
+            ok: trial.failed.is_none(),
+            seconds: (trial.took.as_secs_f64() * 1000.0).round() / 1000.0,
+            reason: trial.failed,
+            said: trial.said.lines().map(str::to_owned).collect(),
+        });
+    };
+    futures::stream::iter(needed)
+        .for_each_concurrent(AT_ONCE, start)
+        .await;
 }
 
 fn model(configured: Option<String>, models: &Catalogue) -> Model {
@@ -252,6 +315,7 @@ impl From<Surveyed> for Server {
             version,
             reason,
             install: (state != "found").then_some(server.install).flatten(),
+            start: None,
         }
     }
 }

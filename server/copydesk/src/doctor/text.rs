@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::report::{Language, Provider, Report, Server};
+use super::report::{Language, Provider, Report, Server, Start};
 use crate::config::Reading;
 
 /// Lists of names are broken here.
@@ -68,6 +68,13 @@ impl Report {
         }
         let rows = self.languages.iter().map(|one| self.row(one));
         table(f, rows.collect())?;
+        for (server, start) in self.not_started() {
+            let reason = start.reason.as_deref().unwrap_or_default();
+            writeln!(f, "  ! {} does not start: {reason}", server.name)?;
+            for line in &start.said {
+                writeln!(f, "      {line}")?;
+            }
+        }
         let others = |state: &'static str| {
             self.language_servers
                 .iter()
@@ -86,6 +93,14 @@ impl Report {
         let name = |server: &Server| server.name.clone();
         names(f, "switched off: ", others("disabled").map(name))?;
         names(f, "not installed: ", others("missing").map(name))
+    }
+
+    fn not_started(&self) -> impl Iterator<Item = (&Server, &Start)> {
+        let tried = self
+            .language_servers
+            .iter()
+            .filter_map(|server| Some((server, server.start.as_ref()?)));
+        tried.filter(|(_, start)| !start.ok)
     }
 
     fn is_shown(&self, server: &Server) -> bool {
@@ -108,7 +123,12 @@ impl Report {
         };
         let what = server.map(
             |server| match (&server.path, &server.reason, &server.install) {
-                (Some(path), ..) => path.display().to_string(),
+                (Some(path), ..) => match &server.start {
+                    Some(start) if start.ok => {
+                        format!("{}  (starts in {:.1} s)", path.display(), start.seconds)
+                    }
+                    _ => path.display().to_string(),
+                },
                 (None, Some(reason), Some(install)) => format!("{install}  ({reason})"),
                 (None, None, Some(install)) => install.clone(),
                 (None, reason, None) => reason.clone().unwrap_or_default(),
@@ -141,6 +161,9 @@ impl Report {
                 Some(install) => writeln!(f, "  {install}")?,
                 None => writeln!(f, "  mend [language_servers.{}]", one.server)?,
             }
+        }
+        for (server, _) in self.not_started() {
+            writeln!(f, "  find out why {} does not start", server.name)?;
         }
         Ok(())
     }

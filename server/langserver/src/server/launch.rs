@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 use tokio::{
     process::{Child, ChildStdout, Command},
     sync::{Notify, watch},
@@ -33,6 +33,7 @@ use crate::{
 
 /// How much of a dead server's stderr goes into messages.
 pub(super) const LAST_LINES: usize = 5;
+pub(super) const SAID_LAST: &str = "; it said last:\n";
 
 /// What is to be started.
 pub(crate) struct Launch<'a> {
@@ -47,24 +48,11 @@ pub(crate) struct Launch<'a> {
 impl Server {
     /// Starts a server and waits until it has introduced itself, `patience` long.
     pub async fn start(launch: Launch<'_>, patience: &Patience) -> Result<Arc<Self>, QueryError> {
-        let (config, root) = (launch.config, launch.root);
+        let config = launch.config;
         let server = Self::spawn(launch)?;
         // However this ends, a server that nobody gets is not left running.
         let unkept = Unkept(Some(server.clone()));
-        let params =
-            capabilities::initialize(config, server.traits.options_section.as_deref(), root);
-        let answer = match server
-            .client
-            .request("initialize", Some(params), patience)
-            .await
-        {
-            Ok(answer) => answer,
-            Err(RequestError::Closed) => {
-                server.dead().await;
-                return Err(server.not_installed().unwrap_or_else(|| server.died()));
-            }
-            Err(error) => return Err(server.error("initialize", error)),
-        };
+        let answer = server.introduction(patience).await?;
         let answer: Value = serde_json::from_str(answer.get()).unwrap_or_default();
         let capabilities = answer.get("capabilities").cloned().unwrap_or_default();
         let mirror = Mirror::new(server.client.clone(), capabilities::manner(&capabilities));
@@ -89,7 +77,28 @@ impl Server {
         Ok(server)
     }
 
-    fn spawn(launch: Launch<'_>) -> Result<Arc<Self>, QueryError> {
+    /// What a server that has just been started answers to our introduction.
+    pub(super) async fn introduction(
+        self: &Arc<Self>,
+        patience: &Patience,
+    ) -> Result<Box<RawValue>, QueryError> {
+        let section = self.traits.options_section.as_deref();
+        let params = capabilities::initialize(&self.config, section, &self.root);
+        match self
+            .client
+            .request("initialize", Some(params), patience)
+            .await
+        {
+            Ok(answer) => Ok(answer),
+            Err(RequestError::Closed) => {
+                self.dead().await;
+                Err(self.not_installed().unwrap_or_else(|| self.died()))
+            }
+            Err(error) => Err(self.error("initialize", error)),
+        }
+    }
+
+    pub(super) fn spawn(launch: Launch<'_>) -> Result<Arc<Self>, QueryError> {
         let Launch {
             name,
             config,
@@ -259,7 +268,7 @@ fn obituary(broken: Option<String>, status: Option<ExitStatus>, said: &str) -> S
     if said.is_empty() {
         how
     } else {
-        format!("{how}; it said last:\n{said}")
+        format!("{how}{SAID_LAST}{said}")
     }
 }
 

@@ -14,6 +14,7 @@ mod peer;
 mod registrations;
 mod source;
 mod store;
+mod trial;
 mod used;
 
 use std::{
@@ -45,7 +46,11 @@ pub(crate) use self::{
     source::{Source, WeakSource},
     used::{Place, Used},
 };
-pub use self::{capabilities::introduction, editor::EditorServers};
+pub use self::{
+    capabilities::introduction,
+    editor::EditorServers,
+    trial::{Trial, try_out},
+};
 use self::{peer::Desk, store::Store, used::Usage};
 use crate::{
     answer::{QueryError, ServerState},
@@ -357,6 +362,15 @@ impl Server {
             name: self.name.clone(),
             detail: self.obituary(),
         }
+    }
+
+    /// How it ended, without what it said last.
+    fn end(&self) -> String {
+        let obituary = self.obituary();
+        let (how, _) = obituary
+            .split_once(launch::SAID_LAST)
+            .unwrap_or((&obituary, ""));
+        how.to_owned()
     }
 
     fn obituary(&self) -> String {
