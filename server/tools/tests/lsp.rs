@@ -78,6 +78,8 @@ async fn symbols_are_found_by_their_names() {
         (json!({"symbol": "A.go", "line": 6}), (7, 8)),
         (json!({"symbol": "let"}), (11, 5)),
         (json!({"line": 12}), (12, 5)),
+        (json!({"line": 1}), (1, 8)),
+        (json!({"line": 3}), (3, 8)),
         (json!({"line": 12, "character": 9}), (12, 9)),
     ] {
         let text = stand.ask("hover", "a.rs", more.clone()).await;
@@ -114,7 +116,7 @@ async fn symbols_are_found_by_their_names() {
     )
     .await;
     check(&stand, "hover", "a.rs", json!({}), expect![
-        "! this operation needs `symbol`, or `line` (with `character`, unless its first word is meant)"
+        "! this operation needs `symbol`, or `line` (with `character`, unless what it declares or its first word is meant)"
     ]).await;
     check(
         &stand,
@@ -130,6 +132,58 @@ async fn symbols_are_found_by_their_names() {
         "a.rs",
         json!({"symbol": "::"}),
         expect!["! `::` is no name of a symbol"],
+    )
+    .await;
+}
+
+/// Servers that give all of a symbol for its name, and a keyword before it: what is meant and told is the name.
+#[tokio::test]
+async fn a_declaration_is_where_its_name_stands() {
+    let text = "/** one */\nexport class one {\n  go() {}\n}\nclass two {\n  go() {}\n}\n";
+    let stand = Stand::scripted(&[("a.rs", text)], |uri| {
+        let found = |name: &str, kind: u8, range: Value| json!({"name": name, "kind": kind, "location": {"uri": uri("a.rs"), "range": range}});
+        let all = json!([
+            found("one", 5, lines(0, 3)),
+            found("go", 6, at(2, 2, 9)),
+            found("two", 5, lines(4, 6)),
+            found("go", 6, at(5, 2, 9)),
+        ]);
+        json!({"capabilities": able(), "on": {
+            "textDocument/documentSymbol": always(&all),
+            "workspace/symbol": always(&json!([found("one", 5, lines(0, 3)), found("two", 5, lines(4, 6))])),
+            "textDocument/definition": always(&json!(null)),
+        }})
+    });
+    for (line, name) in [
+        (2, "`one` (a.rs:2:14)"),
+        (3, "`go` (a.rs:3:3)"),
+        (5, "`two` (a.rs:5:7)"),
+    ] {
+        let text = stand
+            .ask("goToDefinition", "a.rs", json!({"line": line}))
+            .await;
+        assert!(text.contains(name), "{line}: {text}");
+    }
+    check(
+        &stand,
+        "workspaceSymbol",
+        "a.rs",
+        json!({"query": "o"}),
+        expect![[r#"
+        2 symbols (ready):
+        a.rs:2:14 class one
+        a.rs:5:7 class two"#]],
+    )
+    .await;
+    check(
+        &stand,
+        "hover",
+        "a.rs",
+        json!({"symbol": "go"}),
+        expect![[r#"
+        `go` may be 2 things in a.rs. Ask again with the file and line of the one that is meant:
+        a.rs:3:3  method go() {}  in one
+        a.rs:6:3  method go() {}  in two"#]],
     )
     .await;
 }
@@ -441,7 +495,7 @@ async fn definitions_come_with_their_text() {
         &stand,
         "goToDefinition",
         "a.rs",
-        json!({"line": 4}),
+        json!({"line": 4, "character": 4}),
         expect![[r#"
         a.rs:4:4 (ready)
         /// Short.
@@ -454,7 +508,7 @@ async fn definitions_come_with_their_text() {
         &stand,
         "goToDefinition",
         "a.rs",
-        json!({"line": 4}),
+        json!({"line": 4, "character": 4}),
         expect![[r#"
         b.rs:4:8 (ready)
         /// Says.
@@ -468,7 +522,7 @@ async fn definitions_come_with_their_text() {
         &stand,
         "goToDefinition",
         "a.rs",
-        json!({"line": 4}),
+        json!({"line": 4, "character": 4}),
         expect![[r#"
         c.rs:1:8 (ready)
         struct Big {
@@ -488,8 +542,8 @@ async fn definitions_come_with_their_text() {
         &stand,
         "goToDefinition",
         "a.rs",
-        json!({"line": 4}),
-        expect!["No definition of `fn` (a.rs:4:1): scripted found none (ready)"],
+        json!({"line": 4, "character": 4}),
+        expect!["No definition of `short` (a.rs:4:4): scripted found none (ready)"],
     )
     .await;
 }

@@ -3,7 +3,12 @@
 use langserver::{FoundSymbol, Location, QueryError, Symbol};
 use workspace::{ByteOffset, ByteRange, Encoding, Position, Snapshot};
 
-use super::{Call, Unanswered, line_of, line_text, outlines::type_name, position, trust};
+use super::{
+    Call, Operation, Unanswered, line_of, line_text,
+    names::{bare, is_word, name_in, occurrences, words},
+    outlines::type_name,
+    position, trust,
+};
 use crate::tool::{Output, ToolError};
 
 /// How many places are asked what they mean, to find out whether they all mean the same. Of more that is not found out.
@@ -40,7 +45,16 @@ pub async fn aim(call: &Call<'_>) -> Result<Aim, Unanswered> {
     };
     let symbol = call.input.symbol.as_deref().map(str::trim);
     let Some(symbol) = symbol.filter(|symbol| !symbol.is_empty()) else {
-        let at = by_position(call)?;
+        let mut at = by_position(call)?;
+        let is_of_line = call.input.character.is_none();
+        // Code actions are those of the whole line.
+        let is_of_all = matches!(
+            call.input.operation,
+            Operation::CodeActions | Operation::ApplyCodeAction
+        );
+        if is_of_line && !is_of_all {
+            at = declared_in_line(call, at).await?.unwrap_or(at);
+        }
         let line = snapshot.text.position(at, Encoding::Utf32).line as usize;
         let whole = ByteRange {
             start: snapshot.text.line_start(line),
@@ -50,7 +64,7 @@ pub async fn aim(call: &Call<'_>) -> Result<Aim, Unanswered> {
             snapshot: snapshot.clone(),
             at,
             by_name: false,
-            line: call.input.character.is_none().then_some(whole),
+            line: is_of_line.then_some(whole),
         }));
     };
     let wanted = Wanted::of(symbol);
@@ -88,7 +102,7 @@ fn by_position(call: &Call<'_>) -> Result<ByteOffset, ToolError> {
     let text = &call.file.snapshot.text;
     let Some(line) = call.input.line else {
         return Err(ToolError::Input(
-            "this operation needs `symbol`, or `line` (with `character`, unless its first word is meant)".into(),
+            "this operation needs `symbol`, or `line` (with `character`, unless what it declares or its first word is meant)".into(),
         ));
     };
     let index = line.saturating_sub(1);
@@ -114,6 +128,26 @@ fn by_position(call: &Call<'_>) -> Result<ByteOffset, ToolError> {
         character,
     };
     Ok(text.offset(position, Encoding::Utf32))
+}
+
+/// The outermost name that is declared in the line of a place.
+async fn declared_in_line(
+    call: &Call<'_>,
+    at: ByteOffset,
+) -> Result<Option<ByteOffset>, Unanswered> {
+    let snapshot = &call.file.snapshot;
+    let outline = match call.outlines.wanted(&snapshot.uri).await {
+        Ok(outline) => outline,
+        // Then it is the first word.
+        Err(QueryError::NotSupported { .. } | QueryError::Failed { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if outline.snapshot.text != snapshot.text {
+        return Ok(None);
+    }
+    let line = line_of(snapshot, at);
+    let declared = outline.declared_in(line);
+    Ok(declared.map(|declared| declared.selection.start))
 }
 
 /// A name as a call gives it: what it is the name of, and what that should be in.
@@ -165,30 +199,6 @@ impl Wanted {
     }
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !is_word(c))
-        .filter(|word| !word.is_empty())
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '$'
-}
-
-/// A symbol's bare name: servers add parameters (`f(int)`) or a receiver (`(*T).f`), which then is what it is in.
-fn bare(name: &str) -> (Option<&str>, &str) {
-    if let Some(rest) = name.strip_prefix('(')
-        && let Some((receiver, method)) = rest.split_once(").")
-    {
-        return (Some(receiver.trim_start_matches('*')), method);
-    }
-    // A function without a name that is given to `f` (tsserver): it is not what `f` is.
-    if name.ends_with(") callback") {
-        return (None, name);
-    }
-    let end = name.find(['(', '<']).filter(|end| *end > 0);
-    (None, end.map_or(name, |end| name[..end].trim_end()))
-}
-
 /// Where the file declares symbols of this name: those that fit the most of what they should be in; and whether they fit
 /// any of it.
 async fn declared(call: &Call<'_>, wanted: &Wanted) -> Result<(Vec<ByteOffset>, bool), Unanswered> {
@@ -235,21 +245,6 @@ fn collect(
         collect(&symbol.children, wanted, around, found);
         around.pop();
     }
-}
-
-/// Where a name stands in a text as a whole word.
-fn occurrences(snapshot: &Snapshot, name: &str) -> Vec<ByteOffset> {
-    let text = snapshot.text.to_string();
-    let is_whole = |at: usize| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + name.len()..].chars().next();
-        !before.is_some_and(is_word) && !after.is_some_and(is_word)
-    };
-    text.match_indices(name)
-        .map(|(at, _)| at)
-        .filter(|at| is_whole(*at))
-        .map(ByteOffset)
-        .collect()
 }
 
 fn nearest(
@@ -453,15 +448,6 @@ fn around(found: &FoundSymbol) -> Vec<String> {
     around
 }
 
-/// Servers give a symbol's name, or all of it: the name in it is what can be asked about.
-fn name_in(snapshot: &Snapshot, range: ByteRange, name: &str) -> ByteOffset {
-    let inside = |at: &ByteOffset| range.start <= *at && *at <= range.end;
-    occurrences(snapshot, name)
-        .into_iter()
-        .find(inside)
-        .unwrap_or(range.start)
-}
-
 fn head(symbol: &str, number: usize, place: &str) -> String {
     let cut = match number > LISTED {
         true => format!(", the first {LISTED}"),
@@ -517,22 +503,5 @@ async fn candidates(
         text,
         truncated: places.len() > LISTED,
         ..Output::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bare;
-
-    #[test]
-    fn bare_names() {
-        for (name, expected) in [
-            ("f", (None, "f")),
-            ("f(int)", (None, "f")),
-            ("(*T).f", (Some("T"), "f")),
-            ("f() callback", (None, "f() callback")),
-        ] {
-            assert_eq!(bare(name), expected, "{name}");
-        }
     }
 }

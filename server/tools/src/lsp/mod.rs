@@ -8,6 +8,7 @@ mod diagnostics;
 mod format;
 mod hover;
 mod listing;
+mod names;
 mod outline;
 mod outlines;
 mod places;
@@ -67,7 +68,7 @@ pub struct Input {
     #[serde(default)]
     #[schemars(range(min = 1))]
     line: Option<u32>,
-    /// From 1; the line's first word if left out.
+    /// From 1; if left out, what the line declares, else its first word.
     #[serde(default)]
     #[schemars(range(min = 1))]
     character: Option<u32>,

@@ -7,6 +7,7 @@ use workspace::Snapshot;
 
 use super::{
     Call, Unanswered, count, line_of, line_text,
+    names::{bare, name_in},
     outlines::{is_callable, type_name},
     position,
     tests_apart::{is_in_test_module, is_test_name, is_test_path},
@@ -284,7 +285,8 @@ fn is_test(symbol: &FoundSymbol, cx: &Context) -> bool {
 /// `path:line:column kind name in container`.
 pub fn found_line(symbol: &FoundSymbol, cx: &Context) -> String {
     let place = &symbol.place;
-    let (line, column) = position(&place.snapshot, place.range.start);
+    let at = name_in(&place.snapshot, place.range, bare(&symbol.name).1);
+    let (line, column) = position(&place.snapshot, at);
     let container = symbol
         .container
         .as_deref()

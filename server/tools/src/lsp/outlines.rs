@@ -9,9 +9,12 @@ use std::{
 
 use langserver::{QueryError, Symbol, SymbolKind};
 use tokio::time::{Instant, timeout_at};
-use workspace::{ByteRange, DocumentUri, Snapshot};
+use workspace::{ByteOffset, ByteRange, DocumentUri, Snapshot};
 
-use super::covers;
+use super::{
+    covers,
+    names::{bare, found_in},
+};
 use crate::context::Context;
 
 /// How many documents are asked about for the sake of a better answer.
@@ -55,7 +58,8 @@ impl<'a> Outlines<'a> {
             return Ok(known);
         }
         let answer = self.cx.pool.document_symbols(uri, &self.cx.cancel).await?;
-        let (snapshot, symbols) = answer.value;
+        let (snapshot, mut symbols) = answer.value;
+        select_names(&snapshot, &mut symbols);
         let outline = Arc::new(Outline {
             snapshot,
             symbols,
@@ -108,7 +112,35 @@ impl<'a> Outlines<'a> {
     }
 }
 
+/// Servers that have flat lists give all of a symbol for its name: then that is looked for in it.
+fn select_names(snapshot: &Snapshot, symbols: &mut [Symbol]) {
+    for symbol in symbols {
+        let name = bare(&symbol.name).1;
+        let is_more = symbol.selection.end.0 - symbol.selection.start.0 > name.len();
+        if is_more && let Some(start) = found_in(snapshot, symbol.selection, name) {
+            let end = ByteOffset(start.0 + name.len());
+            symbol.selection = ByteRange { start, end };
+        }
+        select_names(snapshot, &mut symbol.children);
+    }
+}
+
 impl Outline {
+    /// The outermost symbol with a name whose name begins in a line (from 1).
+    pub fn declared_in(&self, line: u32) -> Option<&Symbol> {
+        let mut level: Vec<&Symbol> = self.symbols.iter().collect();
+        while !level.is_empty() {
+            let found = level.iter().find(|symbol| {
+                is_named(symbol) && super::line_of(&self.snapshot, symbol.selection.start) == line
+            });
+            if let Some(found) = found {
+                return Some(found);
+            }
+            level = level.iter().flat_map(|symbol| &symbol.children).collect();
+        }
+        None
+    }
+
     /// The symbols around a place, from the outermost. A declaration is not around its own name.
     pub fn around(&self, place: ByteRange) -> Vec<&Symbol> {
         let mut around = Vec::new();
@@ -155,6 +187,11 @@ impl Outline {
             })
         })
     }
+}
+
+/// Functions that have no name are listed as `f() callback` or `<function>`.
+fn is_named(symbol: &Symbol) -> bool {
+    !symbol.name.ends_with(" callback") && !symbol.name.starts_with('<')
 }
 
 fn is_container(kind: SymbolKind) -> bool {
