@@ -231,7 +231,12 @@ impl Run {
                     sources.join(" and ")
                 ),
             };
-            self.last_text = format!("No problems found{place} in {shown}{unchecked}.");
+            // What a server could not load it has not checked.
+            let but = match self.agent.pool.caution(&focus.uri) {
+                Some(caution) => format!(", but {}", caution.words),
+                None => ".".to_owned(),
+            };
+            self.last_text = format!("No problems found{place} in {shown}{unchecked}{but}");
             return Ok(None);
         }
         Ok(Some(here))

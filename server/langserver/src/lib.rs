@@ -17,7 +17,7 @@ mod transport;
 mod wire;
 
 pub use answer::{
-    Answer, Call, CodeAction, Consequences, Diagnosis, Diagnostic, FileChange, FileEdit,
+    Answer, Call, Caution, CodeAction, Consequences, Diagnosis, Diagnostic, FileChange, FileEdit,
     FoundSymbol, HierarchyItem, Location, QueryError, ServerState, ServerStatus, Severity, Symbol,
     SymbolKind,
 };

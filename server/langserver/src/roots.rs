@@ -15,6 +15,11 @@ pub(crate) fn root(file: &Path, top: &Path, markers: &[String]) -> Option<PathBu
         .map(|folder| folder.to_path_buf())
 }
 
+/// Whether a folder has one of these markers.
+pub(crate) fn has_any(folder: &Path, markers: &[String]) -> bool {
+    markers.iter().any(|marker| has(folder, marker))
+}
+
 fn has(folder: &Path, marker: &str) -> bool {
     match marker.split_once(" contains ") {
         None => folder.join(marker).exists(),

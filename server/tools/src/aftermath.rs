@@ -45,6 +45,7 @@ fn worded(found: &Consequences, is_known: bool, cx: &Context) -> Option<String> 
         // Silence of theirs is not to be read as "clean".
         notes.push(format!("{} not asked", found.not_asked.join(" and ")));
     }
+    notes.extend(found.cautions.iter().cloned());
     let notes = notes.join("; ");
     if !found.added.is_empty() {
         let count = found.added.len();
@@ -235,6 +236,12 @@ mod tests {
             said,
             "No new problems (1 cured; rustc and clippy not asked)."
         );
+        let found = Consequences {
+            cautions: vec!["x says: no manifest".into()],
+            ..Consequences::default()
+        };
+        let said = worded(&found, true, &cx).expect("something");
+        assert_eq!(said, "No new problems (x says: no manifest).");
     }
 
     #[tokio::test]

@@ -133,3 +133,20 @@ async fn moves_a_module(stand: &Stand) {
     );
     assert!(stand.buffer("src/lib.rs").ends_with("\nmod deep;\n"));
 }
+
+/// A manifest that can't be read: it says so itself, whatever it finds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_it_could_not_load_it_has_not_checked() {
+    let stand = Stand::real(&[
+        ("Cargo.toml", "[package\nname = 1\n"),
+        ("src/main.rs", "fn main() {}\n"),
+    ]);
+    let text = stand.ask("diagnostics", "src/main.rs", json!({})).await;
+    assert!(!text.contains("(checked just now)"), "{text}");
+    assert!(text.contains("rust-analyzer says: "), "{text}");
+    let place = json!({"symbol": "main"});
+    let text = stand.ask("findReferences", "src/main.rs", place).await;
+    assert!(!text.contains("(ready)"), "{text}");
+    assert!(text.contains("rust-analyzer says: "), "{text}");
+    stand.cx.pool.shutdown().await;
+}

@@ -36,6 +36,7 @@ pub fn next(messages: &[Message]) -> Next {
         seen: None,
         outcomes: Vec::new(),
         added: Vec::new(),
+        but: None,
     };
     for target in &targets {
         match plan.cure(target) {
@@ -51,6 +52,9 @@ pub fn next(messages: &[Message]) -> Next {
             problem.line,
             first_line(&problem.message)
         ));
+    }
+    if let Some(but) = &plan.but {
+        said.push_str(&format!("\nBut {but}"));
     }
     Next::Say(said)
 }
@@ -136,6 +140,8 @@ struct Plan {
     outcomes: Vec<(Problem, Outcome)>,
     /// Errors in other files that fixes have brought: nobody looks there.
     added: Vec<Problem>,
+    /// What the server said, as it found nothing more, that makes that worth less.
+    but: Option<String>,
 }
 
 impl Plan {
@@ -190,6 +196,9 @@ impl Plan {
             let why = first_line(&looked.output).to_owned();
             return Ok(Outcome::Unchecked { by, why });
         }
+        let clean = first_line(&looked.output).strip_prefix("No problems found in ");
+        let but = clean.and_then(|rest| rest.split_once(", but "));
+        self.but = but.map(|(_, but)| but.to_owned());
         let seen = Problem::parse_all(&looked.output);
         let still = match before {
             Some(before) if before > 0 => same(&seen, target) >= before,
@@ -364,6 +373,29 @@ mod tests {
     }
 
     const ONE: &str = "a.rs:3:5: error[E1] no such `x` (ra)\n";
+
+    #[test]
+    fn what_the_server_could_not_load_is_told_at_the_end() {
+        let said = play(
+            ONE,
+            &[
+                (
+                    "diagnostics",
+                    "1 problem in a.rs (checked just now; ra says: no manifest):\na.rs:3:5: error[E1] no such `x` (ra)\n",
+                ),
+                (
+                    "codeActions 3:5",
+                    "Code actions at a.rs:3:5:\n- Import `x` [quickfix, preferred]\n",
+                ),
+                ("applyCodeAction 3:5 \"Import `x`\"", "done"),
+                (
+                    "diagnostics",
+                    "No problems found in a.rs, but ra says: no manifest",
+                ),
+            ],
+        );
+        assert!(said.ends_with("\nBut ra says: no manifest"), "{said}");
+    }
 
     #[test]
     fn one_problem_is_looked_up_fixed_and_checked() {

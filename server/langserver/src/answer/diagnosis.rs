@@ -74,4 +74,6 @@ pub struct Consequences {
     pub not_asked: Vec<String>,
     /// What else may have changed and was not looked at, in words that go on from "not looked at:".
     pub unlooked: Vec<String>,
+    /// What the servers say that keeps them from knowing the project ("rust-analyzer says: Failed to load workspace").
+    pub cautions: Vec<String>,
 }

@@ -1,5 +1,6 @@
 //! What the rooms above get: small types with byte ranges and snapshots, none of LSP's. They only hold.
 
+mod caution;
 mod change;
 mod diagnosis;
 mod status;
@@ -7,7 +8,9 @@ mod symbol;
 
 use workspace::{ByteRange, Snapshot};
 
+pub(crate) use self::caution::Trouble;
 pub use self::{
+    caution::Caution,
     change::{CodeAction, FileChange, FileEdit},
     diagnosis::{Consequences, Diagnosis, Diagnostic, Severity},
     status::{ServerState, ServerStatus},
@@ -19,14 +22,24 @@ pub use self::{
 pub struct Answer<T> {
     /// What was asked for.
     pub value: T,
-    /// `false`: the server was still indexing, so there may be more; or it is `from_disk`.
+    /// `false`: the server was still indexing, so there may be more; or it is `from_disk`, or a `caution` says why.
     pub complete: bool,
     /// The server takes other documents from disk, and some of its language are not saved: places in them may be wrong.
     pub from_disk: bool,
+    /// What keeps the server from knowing everything, though it is at rest.
+    pub caution: Option<Caution>,
     /// Which server said it.
     pub server: String,
     /// How many results lie in documents that can't be read here or are not to be shown.
     pub left_out: usize,
+}
+
+impl<T> Answer<T> {
+    /// Whether the server may know more in a moment.
+    pub fn is_early(&self) -> bool {
+        let is_held_up = self.caution.as_ref().is_some_and(|one| one.is_partial);
+        !self.complete && !self.from_disk && !is_held_up
+    }
 }
 
 /// A place in a document.

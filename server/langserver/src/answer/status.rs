@@ -15,6 +15,8 @@ pub struct ServerStatus {
     pub pid: Option<u32>,
     /// The last lines that it wrote to its stderr, if it runs; how it failed says them too.
     pub said: String,
+    /// What it says of its own health, if it is not well.
+    pub trouble: Option<String>,
 }
 
 /// What a server does.

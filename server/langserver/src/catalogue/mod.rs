@@ -36,6 +36,9 @@ pub(crate) struct Traits {
     pub rename_at_definition: bool,
     pub reads_disk: bool,
     pub silent_when_clean: bool,
+    pub whole_with: Vec<String>,
+    pub whole_by_argument: Option<String>,
+    pub whole_note: Option<String>,
 }
 
 /// How a server is installed for the one toolchain that it was looked for in.

@@ -50,7 +50,7 @@ fn every_entry_is_whole() {
 /// A key that no struct has would be forgotten without a word.
 #[test]
 fn every_key_of_an_entry_is_known() {
-    const KEYS: [&str; 27] = [
+    const KEYS: [&str; 30] = [
         "name",
         "command",
         "alternatives",
@@ -78,6 +78,9 @@ fn every_key_of_an_entry_is_known() {
         "rename_at_definition",
         "reads_disk",
         "silent_when_clean",
+        "whole_with",
+        "whole_by_argument",
+        "whole_note",
     ];
     let file: toml::Table = toml::from_str(include_str!("catalogue.toml")).expect("TOML");
     for server in file["server"].as_array().expect("servers") {

@@ -106,8 +106,11 @@ impl Pool {
             Err(error) => return step.pending(&error.to_string()),
         }
         step.look(&server).await;
+        let cautions = server.trouble().into_iter();
+        let cautions = cautions.map(|trouble| trouble.of(server.name()).words);
         Consequences {
             not_asked: server.on_save_sources().to_vec(),
+            cautions: cautions.collect(),
             ..step.result(server.name())
         }
     }
@@ -120,6 +123,11 @@ impl Consequences {
         self.pending.extend(other.pending);
         self.unavailable.extend(other.unavailable);
         self.not_asked.extend(other.not_asked);
+        for words in other.cautions {
+            if !self.cautions.contains(&words) {
+                self.cautions.push(words);
+            }
+        }
         for what in other.unlooked {
             if !self.unlooked.contains(&what) {
                 self.unlooked.push(what);

@@ -33,7 +33,7 @@ use self::{
     watch::Watch,
 };
 use crate::{
-    answer::{Diagnosis, Diagnostic, QueryError, ServerStatus},
+    answer::{Caution, Diagnosis, Diagnostic, QueryError, ServerStatus},
     client::Patience,
     config::{PoolConfig, Servers},
     queries::Question,
@@ -210,6 +210,17 @@ impl Pool {
             (Some(newest), Some(server)) => server.unchecked(&newest).to_vec(),
             _ => Vec::new(),
         }
+    }
+
+    /// What the server of a document says that keeps it from knowing the project ("rust-analyzer says: Failed to load
+    /// workspace"): that it finds no problems there means little.
+    pub fn caution(&self, uri: &DocumentUri) -> Option<Caution> {
+        let newest = self.newest(uri)?;
+        if self.known_to_editor(&newest).is_some() {
+            return None;
+        }
+        let server = self.owner(&newest)?;
+        Some(server.trouble()?.of(server.name()))
     }
 
     /// The workspace has other folders: servers for one that it has no more are ended.

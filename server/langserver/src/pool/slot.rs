@@ -124,10 +124,12 @@ impl Slot {
     }
 
     pub fn status(&self) -> Option<ServerStatus> {
+        let mut trouble = None;
         let (state, pid, said) = match &*self.state.borrow() {
             State::Idle => return None,
             State::Starting(_) => (ServerState::Starting, None, String::new()),
             State::Running(server) => {
+                trouble = server.trouble().map(|trouble| trouble.said);
                 let pid = server.is_alive().then(|| server.pid());
                 (server.state(), pid, server.said())
             }
@@ -139,6 +141,7 @@ impl Slot {
             state,
             pid,
             said,
+            trouble,
         })
     }
 

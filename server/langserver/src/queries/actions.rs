@@ -56,7 +56,7 @@ impl Question {
                 action
             })
             .collect();
-        Ok(self.answered(actions, self.reach(complete), left_out))
+        Ok(self.answered_with(self.trouble(), actions, self.reach(complete), left_out))
     }
 
     fn action(&self, raw: Value, texts: &Arc<Texts>) -> Option<CodeAction> {

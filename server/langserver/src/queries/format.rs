@@ -112,7 +112,7 @@ impl Question {
             edits,
             snapshot,
         };
-        self.answered(edit, Reach::Whole, 0)
+        self.answered_with(None, edit, Reach::Whole, 0)
     }
 }
 

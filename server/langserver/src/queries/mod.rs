@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use workspace::{ByteOffset, ByteRange, Snapshot, Workspace};
 
 use crate::{
-    answer::{Answer, QueryError},
+    answer::{Answer, Caution, QueryError},
     client::{Patience, RequestError},
     mirror::{self, difference},
     server::{About, Asked, Source, Turn, carried},
@@ -174,11 +174,39 @@ impl Question {
         buffers.into_iter().find(is_unknown)
     }
 
+    /// What keeps the server from knowing all of the project.
+    fn caution(&self) -> Option<Caution> {
+        let part = self.server.part_only(self.document.uri.path());
+        let part = part.map(|words| Caution {
+            words: words.to_owned(),
+            is_partial: true,
+        });
+        part.or_else(|| self.trouble())
+    }
+
+    /// What the server says that keeps it from knowing even what belongs to the document.
+    fn trouble(&self) -> Option<Caution> {
+        Some(self.server.trouble()?.of(self.server.name()))
+    }
+
+    /// An answer about the project.
     fn answered<T>(&self, value: T, reach: Reach, left_out: usize) -> Answer<T> {
+        self.answered_with(self.caution(), value, reach, left_out)
+    }
+
+    fn answered_with<T>(
+        &self,
+        caution: Option<Caution>,
+        value: T,
+        reach: Reach,
+        left_out: usize,
+    ) -> Answer<T> {
+        let is_partial = caution.as_ref().is_some_and(|one| one.is_partial);
         Answer {
             value,
-            complete: reach == Reach::Whole,
+            complete: reach == Reach::Whole && !is_partial,
             from_disk: reach == Reach::Disk,
+            caution,
             server: self.server.name().to_owned(),
             left_out,
         }

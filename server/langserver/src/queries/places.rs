@@ -47,7 +47,7 @@ impl Question {
         const METHOD: &str = "textDocument/hover";
         let (asked, complete) = self.ask_at(METHOD, at).await?;
         let hover = self.fit(METHOD, wire::read_tree(&asked.answer))?;
-        Ok(self.answered(wire::read_hover(&hover), complete, 0))
+        Ok(self.answered_with(self.trouble(), wire::read_hover(&hover), complete, 0))
     }
 
     /// Whether what stands at a place is defined in a file that is not to be shown: then its signature, its value and its

@@ -1,13 +1,15 @@
 //! Another name for something, and where a server wants that to be asked.
 
+use std::{ffi::OsStr, path::Path};
+
 use serde_json::json;
 use workspace::{ByteOffset, ByteRange, Snapshot};
 
 use super::{Question, about_position, change::changes, renamed::Names};
 use crate::{
-    answer::{Answer, FileChange, Location, QueryError},
+    answer::{Answer, Caution, FileChange, Location, QueryError},
     server::Asked,
-    wire,
+    wire::{self, Read},
 };
 
 const PREPARE: &str = "textDocument/prepareRename";
@@ -41,9 +43,16 @@ impl Question {
                  editor's. It can rename when that is saved"
             )));
         }
+        // Only then has it said how it is.
+        self.complete().await?;
+        if let Some(trouble) = self.server.trouble().filter(|trouble| trouble.is_error) {
+            return Err(self.failed(format!(
+                "it says: {}. A rename would miss places",
+                trouble.said
+            )));
+        }
         let mut old = vec![word_at(&self.document, at)];
         if self.server.supports(PREPARE, Some(&self.document)) {
-            self.complete().await?;
             match self
                 .ask_alone(PREPARE, |about| about_position(about, &self.document, at))
                 .await
@@ -77,7 +86,51 @@ impl Question {
                 miss.line, file.uri, miss.text
             )));
         }
-        Ok(self.answered(changes, complete, 0))
+        let caution = match self.caution() {
+            Some(part) if part.is_partial => {
+                let is_alone = changes.iter().all(|change| {
+                    matches!(change, FileChange::Edit(file) if file.uri == self.document.uri)
+                });
+                if !is_alone || self.is_for_others(at).await? {
+                    return Err(self.failed(format!(
+                        "{}: other files may use it, and would be missed",
+                        part.words
+                    )));
+                }
+                // Nobody else uses it, as far as can be told.
+                Some(Caution {
+                    is_partial: false,
+                    ..part
+                })
+            }
+            other => other,
+        };
+        Ok(self.answered_with(caution, changes, complete, 0))
+    }
+
+    /// Whether what stands at a place is for other files to use: it is declared in a header, or elsewhere.
+    async fn is_for_others(&self, at: ByteOffset) -> Result<bool, QueryError> {
+        if is_header(self.document.uri.path()) {
+            return Ok(true);
+        }
+        for method in ["textDocument/definition", "textDocument/declaration"] {
+            if !self.server.supports(method, Some(&self.document)) {
+                continue;
+            }
+            let asked = self
+                .ask_alone(method, |about| about_position(about, &self.document, at))
+                .await;
+            let asked = match asked {
+                Ok(asked) => asked,
+                Err(QueryError::Failed { .. } | QueryError::NotSupported { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            let Read { found, .. } = self.fit(method, wire::read_locations(&asked.answer))?;
+            if found.iter().any(|(uri, _)| *uri != self.document.uri) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// What a server says that is to be renamed.
@@ -136,6 +189,13 @@ impl Question {
         };
         Ok((question, place.range.start))
     }
+}
+
+/// Whether a file is there to be included by others.
+fn is_header(path: Option<&Path>) -> bool {
+    const SOURCES: [&str; 8] = ["c", "cc", "cpp", "cxx", "c++", "m", "mm", "cu"];
+    let extension = path.and_then(Path::extension).and_then(OsStr::to_str);
+    extension.is_none_or(|one| !SOURCES.contains(&one.to_ascii_lowercase().as_str()))
 }
 
 /// What a definition must have in common with the place that leads to it.

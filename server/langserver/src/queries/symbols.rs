@@ -34,7 +34,7 @@ impl Question {
             .into_iter()
             .map(|outline| symbol(outline, &snapshot.text, encoding))
             .collect();
-        Ok(self.answered((snapshot, symbols), Reach::Whole, read.broken))
+        Ok(self.answered_with(None, (snapshot, symbols), Reach::Whole, read.broken))
     }
 
     pub async fn workspace_symbols(

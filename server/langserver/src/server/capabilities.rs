@@ -236,6 +236,7 @@ pub(super) fn announces(capabilities: &Value, method: &str) -> bool {
     let (method, option) = registered_as(method);
     let provider = match method {
         "textDocument/definition" => "definitionProvider",
+        "textDocument/declaration" => "declarationProvider",
         "textDocument/typeDefinition" => "typeDefinitionProvider",
         "textDocument/implementation" => "implementationProvider",
         "textDocument/references" => "referencesProvider",

@@ -53,12 +53,13 @@ pub use self::{
 };
 use self::{peer::Desk, store::Store, used::Usage};
 use crate::{
-    answer::{QueryError, ServerState},
+    answer::{QueryError, ServerState, Trouble},
     catalogue::{self, Traits},
     client::{Client, Patience, RequestError},
     config::{Ready, ServerConfig},
     mirror::Mirror,
     process::Tree,
+    roots,
     transport::Ring,
     wire,
 };
@@ -236,6 +237,29 @@ impl Server {
     /// Whether it knows of other documents than the one that it is asked about only what is on disk.
     pub fn reads_disk(&self) -> bool {
         self.traits.reads_disk
+    }
+
+    /// What it last said of its own health, if it is not well.
+    pub fn trouble(&self) -> Option<Trouble> {
+        self.desk().trouble.clone()
+    }
+
+    /// Why it knows no more of the project than what is open: nothing above this file tells it how the project is built.
+    pub fn part_only(&self, file: Option<&Path>) -> Option<&'static str> {
+        let note = self.traits.whole_note.as_deref()?;
+        let is_told = self.traits.whole_by_argument.as_ref().is_some_and(|one| {
+            let mut arguments = self.config.command.iter();
+            arguments.any(|argument| argument.starts_with(one.as_str()))
+        });
+        let folders = file
+            .and_then(Path::parent)
+            .unwrap_or(&self.root)
+            .ancestors();
+        let is_whole = is_told
+            || folders
+                .chain([self.root.as_path()])
+                .any(|folder| roots::has_any(folder, &self.traits.whole_with));
+        (!is_whole).then_some(note)
     }
 
     /// Waits until its answers are whole: `Ok(false)` if they are not yet when the time is up, or when it has said nothing

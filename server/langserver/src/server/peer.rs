@@ -12,6 +12,7 @@ use super::{
     registrations::{Registrations, list},
 };
 use crate::{
+    answer::Trouble,
     client::{Peer, RpcError, codes},
     config::Ready,
 };
@@ -34,6 +35,8 @@ pub(super) struct Desk {
     pub is_shown: bool,
     pub has_waited: bool,
     pub quiescent: bool,
+    /// What it last said of its health, if it is not well.
+    pub trouble: Option<Trouble>,
     /// Whether it logged that it has found the project's files.
     pub has_said_ready: bool,
     /// When it last told of its progress, or was first waited for.
@@ -134,6 +137,10 @@ impl Peer for Server {
                 {
                     let mut desk = self.desk();
                     desk.quiescent = quiescent;
+                    let health = status["health"].as_str().unwrap_or("ok");
+                    desk.trouble = (health != "ok").then(|| {
+                        Trouble::new(health, status["message"].as_str().unwrap_or_default())
+                    });
                     desk.heard = Some(Instant::now());
                 }
                 self.settle();

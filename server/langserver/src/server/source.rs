@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    path::Path,
     sync::{Arc, Weak},
 };
 
@@ -9,7 +10,10 @@ use serde_json::Value;
 use workspace::{Encoding, Snapshot};
 
 use super::{About, Asked, Editor, Server, Turn, Used, editor};
-use crate::{answer::QueryError, client::Patience};
+use crate::{
+    answer::{QueryError, Trouble},
+    client::Patience,
+};
 
 /// Somebody who answers questions.
 #[derive(Clone)]
@@ -102,6 +106,22 @@ impl Source {
         match self {
             Self::Server(server) => server.reads_disk(),
             Self::Editor(_) => false,
+        }
+    }
+
+    /// What it last said of its own health, if it is not well. The editor tells its person itself.
+    pub fn trouble(&self) -> Option<Trouble> {
+        match self {
+            Self::Server(server) => server.trouble(),
+            Self::Editor(_) => None,
+        }
+    }
+
+    /// Why it knows no more of a file's project than what is open.
+    pub fn part_only(&self, file: Option<&Path>) -> Option<&'static str> {
+        match self {
+            Self::Server(server) => server.part_only(file),
+            Self::Editor(_) => None,
         }
     }
 

@@ -70,7 +70,11 @@ pub async fn apply(call: &Call<'_>, spot: &Spot, title: &str) -> Result<Output, 
                 ToolError::Failed(format!(
                     "{}, so \"{title}\" may miss or mistake places in other files: nothing was changed. {}",
                     unsure(&answer),
-                    if answer.from_disk { "Ask again when they are saved" } else { "Ask again in a moment" },
+                    match (answer.from_disk, answer.is_early()) {
+                        (true, _) => "Ask again when they are saved",
+                        (false, true) => "Ask again in a moment",
+                        (false, false) => "Cure that first",
+                    },
                 ))
             })?,
     };
@@ -92,6 +96,13 @@ pub async fn apply(call: &Call<'_>, spot: &Spot, title: &str) -> Result<Output, 
 
 /// Why an answer may not be whole.
 fn unsure<T>(answer: &Answer<T>) -> String {
+    if let Some(caution) = answer
+        .caution
+        .as_ref()
+        .filter(|_| !answer.is_early() && !answer.from_disk)
+    {
+        return caution.words.clone();
+    }
     let why = match answer.from_disk {
         true => "reads other files from disk, and not all are saved",
         false => "is still indexing",

@@ -299,7 +299,7 @@ async fn among(call: &Call<'_>, symbol: &str, found: &[ByteOffset]) -> Result<Ai
             Err(error) => return Err(error.into()),
         };
         // Each would be waited for, and none could be relied on.
-        if !answer.complete && !answer.from_disk {
+        if answer.is_early() {
             return list(found).await;
         }
         // Nothing is meant in a comment or a string.

@@ -44,7 +44,12 @@ pub async fn rename(call: &Call<'_>, spot: &Spot, name: &str) -> Result<Output, 
         cx,
     )
     .await?;
-    Ok(report(&format!("Renamed {old} to `{name}`"), together, cx))
+    let mut output = report(&format!("Renamed {old} to `{name}`"), together, cx);
+    if let Some(caution) = answer.caution {
+        output.text.truncate(output.text.trim_end().len());
+        let _ = write!(output.text, "\n[{}]", caution.words);
+    }
+    Ok(output)
 }
 
 /// Makes the changes: all of them, or none. `asked` is the document that the call named, and was judged.

@@ -23,6 +23,8 @@ pub async fn all(at: &File, cx: &Context) -> Result<Output, ToolError> {
     if cx.cancel.is_cancelled() {
         return Err(ToolError::Cancelled);
     }
+    // What it could not load it has not checked, though it found nothing.
+    let caution = cx.pool.caution(&at.snapshot.uri);
     let (state, list) = match diagnosis {
         Diagnosis::Unavailable(reason) => {
             return Err(ToolError::Failed(format!(
@@ -31,13 +33,29 @@ pub async fn all(at: &File, cx: &Context) -> Result<Output, ToolError> {
             )));
         }
         Diagnosis::Fresh(list) if list.is_empty() => {
+            if let Some(caution) = caution {
+                return Ok(Output::text(format!(
+                    "No problems found in {}, but {}{}",
+                    at.shown,
+                    caution.words,
+                    unchecked(at, cx)
+                )));
+            }
             return Ok(Output::text(format!(
                 "No problems in {} (checked just now{})",
                 at.shown,
                 unchecked(at, cx)
             )));
         }
-        Diagnosis::Fresh(list) => (format!("checked just now{}", unchecked(at, cx)), list),
+        Diagnosis::Fresh(list) => {
+            let says = caution.map(|caution| format!("; {}", caution.words));
+            let state = format!(
+                "checked just now{}{}",
+                unchecked(at, cx),
+                says.unwrap_or_default()
+            );
+            (state, list)
+        }
         Diagnosis::Pending(list) => (
             "PENDING: the server has not checked the newest text yet; what it said before"
                 .to_owned(),

@@ -17,7 +17,7 @@ mod tree;
 
 use std::time::Duration;
 
-use langserver::{Answer, QueryError};
+use langserver::{Answer, Caution, QueryError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{ByteOffset, ByteRange, Encoding, Snapshot};
@@ -329,16 +329,24 @@ fn advised(error: QueryError, operation: Operation) -> ToolError {
 }
 
 /// How far an answer can be trusted.
-fn trust<T>(answer: &Answer<T>) -> &'static str {
-    trust_of(answer.complete, answer.from_disk)
+fn trust<T>(answer: &Answer<T>) -> String {
+    trust_of(answer.complete, answer.from_disk, answer.caution.as_ref())
 }
 
 /// The same of an answer that is not one of a server's alone.
-fn trust_of(complete: bool, from_disk: bool) -> &'static str {
-    match (from_disk, complete) {
-        (true, _) => "may be stale: it reads other files from disk, and not all are saved",
-        (false, true) => "ready",
-        (false, false) => "still indexing: may be incomplete",
+fn trust_of(complete: bool, from_disk: bool, caution: Option<&Caution>) -> String {
+    const STALE: &str = "may be stale: it reads other files from disk, and not all are saved";
+    const EARLY: &str = "still indexing: may be incomplete";
+    match (from_disk, complete, caution) {
+        (true, _, None) => STALE.to_owned(),
+        (true, _, Some(caution)) => format!("{STALE}; {}", caution.words),
+        (false, true, None) => "ready".to_owned(),
+        (false, true, Some(caution)) => caution.words.clone(),
+        (false, false, Some(caution)) if caution.is_partial => {
+            format!("may be incomplete: {}", caution.words)
+        }
+        (false, false, None) => EARLY.to_owned(),
+        (false, false, Some(caution)) => format!("{EARLY}; {}", caution.words),
     }
 }
 

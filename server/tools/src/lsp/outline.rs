@@ -26,7 +26,7 @@ const FOUND: usize = 40;
 pub async fn document(call: &Call<'_>) -> Result<Output, Unanswered> {
     let file = call.file;
     let outline = call.outlines.wanted(&file.snapshot.uri).await?;
-    let trust = trust_of(outline.complete, false);
+    let trust = trust_of(outline.complete, false, None);
     let mut symbols: Vec<&Symbol> = outline.symbols.iter().collect();
     let mut of = String::new();
     if let Some(name) = call.input.symbol.as_deref() {

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use langserver::{Answer, Call as Edge, HierarchyItem, QueryError};
+use langserver::{Answer, Call as Edge, Caution, HierarchyItem, QueryError};
 use tokio::time::Instant;
 use workspace::{ByteOffset, DocumentUri};
 
@@ -129,6 +129,7 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
             outside: Vec::new(),
             complete: roots.complete,
             from_disk: roots.from_disk,
+            caution: roots.caution.clone(),
             seen: HashSet::new(),
             unasked: 0,
         };
@@ -169,6 +170,7 @@ struct Grown<'a> {
     outside: Vec<String>,
     complete: bool,
     from_disk: bool,
+    caution: Option<Caution>,
     seen: HashSet<Key>,
     unasked: usize,
 }
@@ -279,6 +281,7 @@ impl Grown<'_> {
                 .collect(),
             complete: answer.complete,
             from_disk: answer.from_disk,
+            caution: answer.caution,
             server: answer.server,
             left_out: answer.left_out,
         };
@@ -290,6 +293,7 @@ impl Grown<'_> {
         };
         self.complete &= answer.complete;
         self.from_disk |= answer.from_disk;
+        self.caution = answer.caution.or(self.caution.take());
         let mut edges: Vec<Edge> = answer.value;
         edges.sort_by_cached_key(|edge| {
             let place = &edge.item.place;
@@ -334,7 +338,7 @@ impl Grown<'_> {
             "{}: {}{tests} ({})",
             line(&root.item, &root.name, self.cx),
             count(direct, noun),
-            trust_of(self.complete, self.from_disk)
+            trust_of(self.complete, self.from_disk, self.caution.as_ref())
         );
         let mut left = LINES;
         for child in &root.children {

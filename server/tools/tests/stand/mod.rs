@@ -53,13 +53,15 @@ impl Stand {
             let mut script = script(&uri);
             let (log, place) = (root.join(".log"), root.join(".script"));
             script["log"] = json!(log);
-            let ready = script["ready"].take();
+            let (ready, name) = (script["ready"].take(), script["name"].take());
             std::fs::write(&place, script.to_string()).expect("written");
-            let mut server = json!({"command": [stage(), "serve", place], "languages": ["rust"], "ready": "initialized"});
+            let mut server = json!({"command": [stage(), "serve", place], "languages": ["rust", "c", "cpp"], "ready": "initialized"});
             if !ready.is_null() {
                 server["ready"] = ready;
             }
-            serde_json::from_value(json!({ "scripted": server })).expect("servers")
+            // It may pass for one of the catalogue.
+            let name = name.as_str().unwrap_or("scripted");
+            serde_json::from_value(json!({ name: server })).expect("servers")
         })
     }
 

@@ -64,9 +64,12 @@ impl Found {
             };
             if !answer.complete {
                 let name = question.server.name();
-                self.unlooked.insert(format!(
-                    "what else depends on the changes ({name} may not know all files yet)"
-                ));
+                let why = match answer.caution {
+                    Some(caution) if caution.is_partial => caution.words,
+                    _ => format!("{name} may not know all files yet"),
+                };
+                self.unlooked
+                    .insert(format!("what else depends on the changes ({why})"));
             }
             for place in answer.value {
                 let is_known = |known: &Snapshot| known.uri == place.snapshot.uri;
