@@ -219,8 +219,31 @@ impl Wire {
         }
     }
 
+    /// Before a document with unsaved text is closed, it gets the text that is on disk: a server may take a moment to read that
+    /// file, and until then goes by the last text that it was told.
+    fn give_up(&mut self, uri: &DocumentUri) {
+        let Some(held) = self.held.get(uri) else {
+            return;
+        };
+        if !held.snapshot.is_unsaved() {
+            return;
+        }
+        // Read here, in the order of what is told; it is rare, and a file that can't be read is nothing to go back to.
+        let path = held.snapshot.uri.path();
+        let Some(text) = path.and_then(|path| workspace::read_file(path).ok()) else {
+            return;
+        };
+        let now = Snapshot {
+            text: Text::new(&text),
+            ..held.snapshot.clone()
+        };
+        let said = by_texts(&held.snapshot.text, &now.text, false);
+        self.say(uri, now, said);
+    }
+
     pub(super) fn tell(&mut self, uri: &DocumentUri, note: Note) {
         let Some(now) = note.now else {
+            self.give_up(uri);
             return self.close(uri);
         };
         let language = language(&now).to_owned();

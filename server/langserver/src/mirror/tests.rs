@@ -307,6 +307,27 @@ async fn documents_that_no_editor_holds_are_borrowed() {
     assert_eq!(stage.mirror.wire().all().len(), MOST_BORROWED + 1);
 }
 
+/// A server goes by the last text that it was told until it has read the file again.
+#[tokio::test]
+async fn what_is_closed_unsaved_is_told_as_it_is_on_disk() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("b.rs");
+    std::fs::write(&path, "fn b() {}").expect("written");
+    let name = DocumentUri::from_path(&path).expect("a uri");
+    let mut stage = stage(UTF16);
+    stage.buffers.open(name.clone(), "rust", 1, "fn bb() {}");
+    stage.told(None).await;
+    stage.buffers.close(&name);
+    let name = name.as_str();
+    assert_eq!(
+        stage.told(None).await,
+        [
+            format!("change {name} 2 0:4-0:5=\"\""),
+            format!("close {name}")
+        ]
+    );
+}
+
 #[tokio::test]
 async fn whoever_comes_late_gets_the_newest_text_once() {
     let mut stage = stage(UTF16);
