@@ -251,36 +251,36 @@ mod tests {
     use super::*;
 
     fn read(watcher: &Value) -> Vec<Pattern> {
-        patterns(&json!({"watchers": [watcher]}), Path::new("/root"))
+        patterns(&json!({"watchers": [watcher]}), Path::new("/top"))
     }
 
     #[test]
     fn globs_as_lsp_has_them() {
         for (glob, path, expected) in [
-            ("**/*.rs", "/root/a.rs", true),
-            ("**/*.rs", "/root/x/y/a.rs", true),
-            ("**/*.rs", "/root/x/a.rsx", false),
+            ("**/*.rs", "/top/a.rs", true),
+            ("**/*.rs", "/top/x/y/a.rs", true),
+            ("**/*.rs", "/top/x/a.rsx", false),
             ("**/*.rs", "/other/a.rs", false),
-            ("*.rs", "/root/a.rs", true),
-            ("*.rs", "/root/x/a.rs", false),
-            ("./x/*.rs", "/root/x/a.rs", true),
-            ("x/?.rs", "/root/x/ab.rs", false),
-            ("x/?.rs", "/root/x/a.rs", true),
-            ("**/*.{ts,tsx}", "/root/x/a.tsx", true),
-            ("**/{a,b}/*.c", "/root/x/b/y.c", true),
-            ("**/{a,b}/*.c", "/root/x/c/y.c", false),
-            ("{x/**,*.toml}", "/root/x/y/z", true),
-            ("{x/**,*.toml}", "/root/y.toml", true),
-            ("{x/**,*.toml}", "/root/y/y.toml", false),
-            ("a.min{,.js}", "/root/a.min", true),
-            ("**/[a-c]?.py", "/root/b1.py", true),
-            ("**/[!a-c]?.py", "/root/b1.py", false),
-            ("**", "/root/any/thing", true),
-            ("x/**", "/root/x/any/thing", true),
-            ("Cargo.toml", "/root/Cargo.toml", true),
-            ("Cargo.toml", "/root/x/Cargo.toml", false),
-            ("/root/sub/**/*.go", "/root/sub/x/a.go", true),
-            ("/root/sub/**/*.go", "/root/x/a.go", false),
+            ("*.rs", "/top/a.rs", true),
+            ("*.rs", "/top/x/a.rs", false),
+            ("./x/*.rs", "/top/x/a.rs", true),
+            ("x/?.rs", "/top/x/ab.rs", false),
+            ("x/?.rs", "/top/x/a.rs", true),
+            ("**/*.{ts,tsx}", "/top/x/a.tsx", true),
+            ("**/{a,b}/*.c", "/top/x/b/y.c", true),
+            ("**/{a,b}/*.c", "/top/x/c/y.c", false),
+            ("{x/**,*.toml}", "/top/x/y/z", true),
+            ("{x/**,*.toml}", "/top/y.toml", true),
+            ("{x/**,*.toml}", "/top/y/y.toml", false),
+            ("a.min{,.js}", "/top/a.min", true),
+            ("**/[a-c]?.py", "/top/b1.py", true),
+            ("**/[!a-c]?.py", "/top/b1.py", false),
+            ("**", "/top/any/thing", true),
+            ("x/**", "/top/x/any/thing", true),
+            ("Cargo.toml", "/top/Cargo.toml", true),
+            ("Cargo.toml", "/top/x/Cargo.toml", false),
+            ("/top/sub/**/*.go", "/top/sub/x/a.go", true),
+            ("/top/sub/**/*.go", "/top/x/a.go", false),
             ("/etc/x.conf", "/etc/x.conf", true),
         ] {
             let patterns = read(&json!({"globPattern": glob}));
@@ -302,10 +302,10 @@ mod tests {
     #[test]
     fn where_they_lie() {
         for (glob, folder, deep) in [
-            (json!("**/*.rs"), "/root", true),
-            (json!("a/b/*.rs"), "/root/a/b", false),
-            (json!("a/Cargo.toml"), "/root/a", false),
-            (json!("a/*/x"), "/root/a", true),
+            (json!("**/*.rs"), "/top", true),
+            (json!("a/b/*.rs"), "/top/a/b", false),
+            (json!("a/Cargo.toml"), "/top/a", false),
+            (json!("a/*/x"), "/top/a", true),
             (json!("/x/y/**"), "/x/y", true),
             (
                 json!({"baseUri": "file:///base", "pattern": "**/*"}),
