@@ -23,4 +23,5 @@ pub use answer::{
 };
 pub use config::{PoolConfig, Ready, ServerConfig, Servers, Start};
 pub use pool::{Bounds, Lease, Limits, Pool};
+pub use queries::Places;
 pub use server::{EditorServers, Trial, introduction, try_out};

@@ -32,6 +32,8 @@ pub struct Answer<T> {
     pub server: String,
     /// How many results lie in documents that can't be read here or are not to be shown.
     pub left_out: usize,
+    /// How many more lie outside of the workspace, and were not read for being so many.
+    pub outside: usize,
 }
 
 impl<T> Answer<T> {

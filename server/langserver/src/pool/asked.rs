@@ -13,7 +13,7 @@ use crate::{
     },
     client::Patience,
     mirror::difference,
-    queries::{Question, Way},
+    queries::{Places, Question, Way},
     server::{Source, carried},
 };
 
@@ -70,6 +70,37 @@ impl Pool {
     ) -> Result<Answer<Vec<Location>>, QueryError> {
         self.asked(uri, cancel, move |question| async move {
             question.references(at, include_declaration).await
+        })
+        .await
+    }
+
+    /// Places that have to do with what stands at `at`. Of those outside of the workspace few are read, more if their paths
+    /// have this part.
+    pub async fn places(
+        &self,
+        uri: &DocumentUri,
+        at: ByteOffset,
+        what: Places,
+        part: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<Answer<Vec<Location>>, QueryError> {
+        let part: Option<Arc<str>> = part.map(Into::into);
+        self.asked(uri, cancel, move |question| {
+            let part = part.clone();
+            async move { question.places(what, at, part.as_deref()).await }
+        })
+        .await
+    }
+
+    /// Whether the server of a document, started if need be, can be asked this, by LSP's name.
+    pub async fn supports(
+        &self,
+        uri: &DocumentUri,
+        method: &'static str,
+        cancel: &CancellationToken,
+    ) -> Result<bool, QueryError> {
+        self.asked(uri, cancel, move |question| async move {
+            Ok(question.server.supports(method, Some(&question.document)))
         })
         .await
     }

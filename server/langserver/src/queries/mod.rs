@@ -13,6 +13,7 @@ mod symbols;
 mod texts;
 
 pub(crate) use self::hierarchy::Way;
+pub use self::places::Places;
 
 use std::sync::Arc;
 
@@ -209,6 +210,7 @@ impl Question {
             caution,
             server: self.server.name().to_owned(),
             left_out,
+            outside: 0,
         }
     }
 

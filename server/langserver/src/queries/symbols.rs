@@ -29,11 +29,7 @@ impl Question {
             .get(&self.document.uri)
             .map_or_else(|| self.document.clone(), |(snapshot, _)| snapshot.clone());
         let encoding = self.server.encoding();
-        let symbols = read
-            .found
-            .into_iter()
-            .map(|outline| symbol(outline, &snapshot.text, encoding))
-            .collect();
+        let symbols = symbols(read.found, &snapshot.text, encoding);
         Ok(self.answered_with(None, (snapshot, symbols), Reach::Whole, read.broken))
     }
 
@@ -102,6 +98,16 @@ impl Question {
     }
 }
 
+/// In the order of the text: some servers go by the alphabet.
+fn symbols(outlines: Vec<Outline>, text: &Text, encoding: Encoding) -> Vec<Symbol> {
+    let symbols = outlines.into_iter();
+    let mut symbols: Vec<Symbol> = symbols
+        .map(|outline| symbol(outline, text, encoding))
+        .collect();
+    symbols.sort_by_key(|symbol| (symbol.range.start, symbol.selection.start));
+    symbols
+}
+
 fn symbol(outline: Outline, text: &Text, encoding: Encoding) -> Symbol {
     let range = text.byte_range(outline.range, encoding);
     let selection = match outline.selection {
@@ -114,11 +120,7 @@ fn symbol(outline: Outline, text: &Text, encoding: Encoding) -> Symbol {
         detail: outline.detail,
         range,
         selection,
-        children: outline
-            .children
-            .into_iter()
-            .map(|child| symbol(child, text, encoding))
-            .collect(),
+        children: symbols(outline.children, text, encoding),
     }
 }
 

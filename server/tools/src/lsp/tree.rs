@@ -284,6 +284,7 @@ impl Grown<'_> {
             caution: answer.caution,
             server: answer.server,
             left_out: answer.left_out,
+            outside: answer.outside,
         };
         let answer = match self.way {
             Way::Incoming => pool.incoming_calls(item, cancel).await?,
