@@ -7,6 +7,7 @@ mod docs;
 mod edited;
 mod ends;
 mod matrix;
+mod names;
 mod overlay;
 mod quirks;
 mod samples;

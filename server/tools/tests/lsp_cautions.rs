@@ -4,14 +4,10 @@
 mod stand;
 
 use serde_json::{Value, json};
-use stand::{Stand, at};
+use stand::{Stand, always, at};
 use tools::aftermath;
 
 const TROUBLE: &str = "scripted says: Failed to load workspace";
-
-fn always(answer: &Value) -> Value {
-    json!([[{ "answer": answer }]])
-}
 
 fn able() -> Value {
     json!({

@@ -6,17 +6,13 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
-use stand::{Stand, at};
+use stand::{Stand, always, at, lines, symbol};
 
 fn able() -> Value {
     json!({
         "textDocumentSync": 2, "renameProvider": true, "documentFormattingProvider": true,
         "codeActionProvider": {"resolveProvider": false}
     })
-}
-
-fn always(answer: &Value) -> Value {
-    json!([[{ "answer": answer }]])
 }
 
 /// `old` is defined in `a.rs` and used in `b.rs`.
@@ -408,4 +404,96 @@ async fn formatting_keeps_to_what_the_run_has_changed() {
          3 fn c() {}"#]]
     .assert_eq(&stand.ask("format", "a.rs", json!({"line": 3})).await);
     assert_eq!(stand.disk("a.rs"), "fn  a() {}\nfn x() {}\nfn c() {}\n");
+}
+
+/// A server that writes down whatever it is told is not told a word that can be no name.
+#[tokio::test]
+async fn what_is_no_name_is_not_asked_for() {
+    let files = [
+        ("a.py", "def old():\n    pass\n"),
+        ("a.rs", "fn old() {}\n"),
+    ];
+    let stand = Stand::scripted(&files, |uri| {
+        let edit = |file: &str, from, to| json!({"answer": {"changes": {uri(file): [{"range": at(0, from, to), "newText": "class"}]}}});
+        json!({"capabilities": able(), "on": {"textDocument/rename": [[edit("a.rs", 3, 6)]]}})
+    });
+    let renamed =
+        |character: u32, new: &str| json!({"line": 1, "character": character, "newName": new});
+    for (new, reason) in [
+        (
+            "class",
+            "! `class` is a keyword of the language: nothing was changed",
+        ),
+        (
+            "two words",
+            "! `two words` is no identifier: nothing was changed",
+        ),
+        ("", "! rename needs `newName`"),
+    ] {
+        assert_eq!(stand.ask("rename", "a.py", renamed(5, new)).await, reason);
+    }
+    assert_eq!(stand.asked("textDocument/rename").len(), 0);
+    // Others judge for themselves.
+    let text = stand.ask("rename", "a.rs", renamed(4, "class")).await;
+    assert!(
+        text.starts_with("Renamed `old` (a.rs:1:4) to `class`"),
+        "{text}"
+    );
+}
+
+/// The server has nothing against a name that is there twice then.
+#[tokio::test]
+async fn a_name_that_was_taken_is_told() {
+    let text = "impl A {\n    fn old() {}\n    fn new() {}\n}\nimpl B {\n    fn newer() {}\n    fn newest: u8\n}\n";
+    let stand = Stand::scripted(&[("a.rs", text)], |uri| {
+        let method = |name: &str, line: u32, kind: u8| {
+            let end = 7 + u32::try_from(name.len()).expect("short");
+            symbol(
+                name,
+                kind,
+                &at(line, 4, end + 5),
+                at(line, 7, end),
+                json!([]),
+            )
+        };
+        let outline = json!([
+            symbol(
+                "impl A",
+                19,
+                &lines(0, 3),
+                at(0, 5, 6),
+                json!([method("old", 1, 6), method("new", 2, 6)])
+            ),
+            symbol(
+                "impl B",
+                19,
+                &lines(4, 7),
+                at(4, 5, 6),
+                json!([method("newer", 5, 6), method("newest", 6, 20)])
+            ),
+        ]);
+        let edit = |new: &str, line: u32| json!([{"answer": {"changes": {uri("a.rs"): [{"range": at(line, 7, 10), "newText": new}]}}}]);
+        let mut able = able();
+        able["definitionProvider"] = json!(true);
+        able["documentSymbolProvider"] = json!(true);
+        json!({"capabilities": able, "on": {
+            "textDocument/documentSymbol": always(&outline),
+            "textDocument/definition": always(&json!({"uri": uri("a.rs"), "range": at(1, 7, 10)})),
+            "textDocument/rename": [edit("new", 1), edit("old", 1), edit("newer", 1)],
+        }})
+    });
+    let renamed = |new: &str| json!({"line": 2, "character": 8, "newName": new});
+    let text = stand.ask("rename", "a.rs", renamed("new")).await;
+    assert!(
+        text.ends_with("[`new` was declared there already: a.rs:3]"),
+        "{text}"
+    );
+    let text = stand.ask("rename", "a.rs", renamed("old")).await;
+    assert!(!text.contains("already"), "{text}");
+    // Beside something else, it is none of that kind.
+    let text = stand.ask("rename", "a.rs", renamed("newer")).await;
+    assert!(
+        text.starts_with("Renamed") && !text.contains("already"),
+        "{text}"
+    );
 }

@@ -2,20 +2,12 @@
 
 mod stand;
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use serde_json::{Value, json};
-use stand::{Stand, at};
+use stand::{Stand, always, at, check};
 
 fn able() -> Value {
     json!({"textDocumentSync": 2, "callHierarchyProvider": true, "typeHierarchyProvider": true})
-}
-
-fn always(answer: &Value) -> Value {
-    json!([[{ "answer": answer }]])
-}
-
-async fn check(stand: &Stand, operation: &str, file: &str, more: Value, expected: Expect) {
-    expected.assert_eq(&stand.ask(operation, file, more).await);
 }
 
 /// `a` calls `b` and is called by it; `c` twice; a test; one that lies outside.
@@ -75,6 +67,11 @@ async fn calls_are_trees() {
         expect!["! `query` is how many levels the tree has here (1 to 8), not \"deep\""],
     )
     .await;
+    // As a number, too.
+    for levels in [json!(0), json!("0")] {
+        let text = stand.ask("incomingCalls", "a.rs", json!({"line": 1, "query": levels}));
+        assert!(text.await.contains("not \"0\""), "{levels}");
+    }
 }
 
 #[tokio::test]

@@ -1,20 +1,22 @@
 //! Which place a call means: its position, or the symbol that it names. Where that could be several, they are listed.
 
-use langserver::{FoundSymbol, Location, QueryError, Symbol};
+use langserver::{QueryError, Symbol, SymbolKind};
 use workspace::{ByteOffset, ByteRange, Encoding, Position, Snapshot};
 
 use super::{
     Call, Operation, Unanswered, line_of, line_text,
-    names::{bare, is_word, name_in, occurrences, words},
-    outlines::type_name,
-    position, trust,
+    meaning::{self, Named, prefer},
+    names::{bare, is_word, occurrences, words},
+    outlines::{is_constructor, is_module, type_name},
+    position,
 };
-use crate::tool::{Output, ToolError};
+use crate::{
+    context::Context,
+    tool::{Output, ToolError},
+};
 
-/// How many places are asked what they mean, to find out whether they all mean the same. Of more that is not found out.
-const ASKED: usize = 40;
 /// How many candidates are listed.
-const LISTED: usize = 20;
+pub const LISTED: usize = 20;
 
 /// What a call means.
 pub enum Aim {
@@ -31,41 +33,55 @@ pub struct Spot {
     pub by_name: bool,
     /// Only a line was named: this one.
     pub line: Option<ByteRange>,
+    /// The lines of all its declarations in that text, if they are several.
+    pub declared: Vec<u32>,
+}
+
+impl Spot {
+    /// What stands at a place that was found by its name.
+    pub fn named(snapshot: &Snapshot, at: ByteOffset) -> Self {
+        Self {
+            snapshot: snapshot.clone(),
+            at,
+            by_name: true,
+            line: None,
+            declared: Vec::new(),
+        }
+    }
+
+    /// What is to be said if it is declared more than once: which of them this is.
+    pub fn note(&self, cx: &Context) -> Option<String> {
+        const MOST: usize = 12;
+        if self.declared.len() < 2 {
+            return None;
+        }
+        let word = word_at(&self.snapshot, self.at)?;
+        let lines: Vec<String> = self
+            .declared
+            .iter()
+            .take(MOST)
+            .map(u32::to_string)
+            .collect();
+        let more = if self.declared.len() > MOST {
+            ", …"
+        } else {
+            ""
+        };
+        Some(format!(
+            "[`{word}` is declared {} times in {}, lines {}{more}: this is about line {}; `line` names another]",
+            self.declared.len(),
+            cx.shown(&self.snapshot.uri),
+            lines.join(", "),
+            line_of(&self.snapshot, self.at)
+        ))
+    }
 }
 
 pub async fn aim(call: &Call<'_>) -> Result<Aim, Unanswered> {
     let snapshot = &call.file.snapshot;
-    let here = |at, by_name| {
-        Aim::At(Spot {
-            snapshot: snapshot.clone(),
-            at,
-            by_name,
-            line: None,
-        })
-    };
     let symbol = call.input.symbol.as_deref().map(str::trim);
     let Some(symbol) = symbol.filter(|symbol| !symbol.is_empty()) else {
-        let mut at = by_position(call)?;
-        let is_of_line = call.input.character.is_none();
-        // Code actions are those of the whole line.
-        let is_of_all = matches!(
-            call.input.operation,
-            Operation::CodeActions | Operation::ApplyCodeAction
-        );
-        if is_of_line && !is_of_all {
-            at = declared_in_line(call, at).await?.unwrap_or(at);
-        }
-        let line = snapshot.text.position(at, Encoding::Utf32).line as usize;
-        let whole = ByteRange {
-            start: snapshot.text.line_start(line),
-            end: snapshot.text.line_end(line),
-        };
-        return Ok(Aim::At(Spot {
-            snapshot: snapshot.clone(),
-            at,
-            by_name: false,
-            line: is_of_line.then_some(whole),
-        }));
+        return in_line(call).await;
     };
     let wanted = Wanted::of(symbol);
     if wanted.name.is_empty() {
@@ -74,27 +90,54 @@ pub async fn aim(call: &Call<'_>) -> Result<Aim, Unanswered> {
     if let Some(line) = call.input.line {
         let near = nearest(snapshot, &wanted.name, line, call.input.character);
         if let Some(at) = near {
-            return Ok(here(at, true));
+            return Ok(Aim::At(Spot::named(snapshot, at)));
         }
     }
     let (found, fits) = declared(call, &wanted).await?;
-    match found.as_slice() {
+    let places: Vec<ByteOffset> = found.iter().map(|one| one.at).collect();
+    match places.as_slice() {
         [] => {}
-        [one] if fits => return Ok(here(*one, true)),
+        [one] if fits => return Ok(Aim::At(Spot::named(snapshot, *one))),
         several => {
-            return Ok(Aim::Several(
-                candidates(call, symbol, snapshot, several).await,
-            ));
+            if fits && let Some(spot) = overloaded(call, &found).await? {
+                return Ok(Aim::At(spot));
+            }
+            return Ok(Aim::Several(candidates(call, symbol, several).await));
         }
     }
     let found = occurrences(snapshot, &wanted.name);
-    if let [one] = found.as_slice() {
-        return Ok(here(*one, true));
-    }
     if !found.is_empty() {
-        return among(call, symbol, &found).await;
+        return meaning::of_uses(call, symbol, &wanted, &found).await;
     }
-    in_the_project(call, symbol, &wanted).await
+    match meaning::in_the_project(call, symbol, &wanted).await? {
+        Named::One(aim) => Ok(aim),
+        Named::Nothing(error) => Err(error.into()),
+    }
+}
+
+/// What a call means that names a line.
+async fn in_line(call: &Call<'_>) -> Result<Aim, Unanswered> {
+    let snapshot = &call.file.snapshot;
+    let mut at = by_position(call)?;
+    let is_of_line = call.input.character.is_none();
+    // Code actions are those of the whole line.
+    let is_of_all = matches!(
+        call.input.operation,
+        Operation::CodeActions | Operation::ApplyCodeAction
+    );
+    if is_of_line && !is_of_all {
+        at = declared_in_line(call, at).await?.unwrap_or(at);
+    }
+    let line = snapshot.text.position(at, Encoding::Utf32).line as usize;
+    let whole = ByteRange {
+        start: snapshot.text.line_start(line),
+        end: snapshot.text.line_end(line),
+    };
+    Ok(Aim::At(Spot {
+        by_name: false,
+        line: is_of_line.then_some(whole),
+        ..Spot::named(snapshot, at)
+    }))
 }
 
 /// The place of `line` and `character`.
@@ -151,8 +194,8 @@ async fn declared_in_line(
 }
 
 /// A name as a call gives it: what it is the name of, and what that should be in.
-struct Wanted {
-    name: String,
+pub struct Wanted {
+    pub name: String,
     within: Vec<String>,
 }
 
@@ -172,7 +215,7 @@ impl Wanted {
     }
 
     /// Whether all that it should be in is where it is said.
-    fn is_relative(&self) -> bool {
+    pub fn is_relative(&self) -> bool {
         const HERE: [&str; 5] = ["crate", "self", "super", "this", "Self"];
         let inner = self.within.last();
         inner.is_none_or(|inner| HERE.contains(&inner.as_str()))
@@ -189,19 +232,34 @@ impl Wanted {
     }
 
     /// How many of the parts that the name should be in, counted from the innermost, are around it.
-    fn depth(&self, around: &[String]) -> usize {
+    pub fn depth(&self, around: &[impl AsRef<str>]) -> usize {
         let mut around = around.iter().rev();
         self.within
             .iter()
             .rev()
-            .take_while(|part| around.any(|outer| words(outer).any(|word| word == part.as_str())))
+            .take_while(|part| {
+                around.any(|outer| words(outer.as_ref()).any(|word| word == part.as_str()))
+            })
             .count()
     }
 }
 
+/// Where a name is declared.
+struct Declared {
+    at: ByteOffset,
+    /// How much of what it should be in it is in.
+    depth: usize,
+    /// What it is in.
+    around: Vec<String>,
+    kind: SymbolKind,
+    has_body: bool,
+    /// It makes what it lies in, and has its name for that.
+    is_maker: bool,
+}
+
 /// Where the file declares symbols of this name: those that fit the most of what they should be in; and whether they fit
 /// any of it.
-async fn declared(call: &Call<'_>, wanted: &Wanted) -> Result<(Vec<ByteOffset>, bool), Unanswered> {
+async fn declared(call: &Call<'_>, wanted: &Wanted) -> Result<(Vec<Declared>, bool), Unanswered> {
     let outline = match call.outlines.wanted(&call.file.snapshot.uri).await {
         Ok(outline) => outline,
         // Then the text is looked at.
@@ -214,37 +272,86 @@ async fn declared(call: &Call<'_>, wanted: &Wanted) -> Result<(Vec<ByteOffset>, 
     if outline.snapshot.text != call.file.snapshot.text {
         return Ok((Vec::new(), true));
     }
-    let mut found = Vec::new();
-    collect(&outline.symbols, wanted, &mut Vec::new(), &mut found);
-    let best = found.iter().map(|(depth, _)| *depth).max().unwrap_or(0);
-    let mut found: Vec<ByteOffset> = found
-        .into_iter()
-        .filter(|(depth, _)| *depth == best)
-        .map(|(_, at)| at)
-        .collect();
-    found.sort_unstable();
-    found.dedup();
+    let declared = |(around, symbol): (Vec<&str>, &Symbol)| Declared {
+        at: symbol.selection.start,
+        depth: wanted.depth(&around),
+        kind: symbol.kind,
+        has_body: has_body(&outline.snapshot.text.slice(symbol.range)),
+        is_maker: is_constructor(symbol.kind)
+            && around
+                .last()
+                .is_some_and(|outer| bare(outer).1 == wanted.name),
+        around: around.into_iter().map(str::to_owned).collect(),
+    };
+    let named = outline.named(&wanted.name).into_iter();
+    let mut found: Vec<Declared> = named.map(declared).collect();
+    let best = found.iter().map(|one| one.depth).max().unwrap_or(0);
+    found.retain(|one| one.depth == best);
+    prefer(&mut found, |one| !one.is_maker);
+    if !call.input.operation.changes() {
+        prefer(&mut found, |one| !is_module(one.kind));
+    }
+    found.sort_by_key(|one| one.at);
+    found.dedup_by_key(|one| one.at);
     let fits = best > 0 || wanted.within.is_empty() || wanted.is_of(&call.file.snapshot);
     Ok((found, fits))
 }
 
-fn collect(
-    symbols: &[Symbol],
-    wanted: &Wanted,
-    around: &mut Vec<String>,
-    found: &mut Vec<(usize, ByteOffset)>,
-) {
-    for symbol in symbols {
-        let (receiver, name) = bare(&symbol.name);
-        if name == wanted.name {
-            around.extend(receiver.map(str::to_owned));
-            found.push((wanted.depth(around), symbol.selection.start));
-            around.truncate(around.len() - usize::from(receiver.is_some()));
-        }
-        around.push(symbol.name.clone());
-        collect(&symbol.children, wanted, around, found);
-        around.pop();
+/// Whether a declaration is more than a signature.
+fn has_body(declaration: &str) -> bool {
+    let text = declaration.trim_end();
+    let is_block = |line: &str| line.trim_end().ends_with(':');
+    text.ends_with('}') || (!text.ends_with("...") && text.lines().any(is_block))
+}
+
+/// The one thing that several declarations side by side are: overloads, what has conditions, a declaration and its
+/// definition. The one with a body stands for all, else the first that the server knows.
+async fn overloaded(call: &Call<'_>, found: &[Declared]) -> Result<Option<Spot>, Unanswered> {
+    let [first, others @ ..] = found else {
+        return Ok(None);
+    };
+    let is_same = |other: &Declared| other.around == first.around && other.kind == first.kind;
+    if !others.iter().all(is_same) {
+        return Ok(None);
     }
+    let (snapshot, cx) = (&call.file.snapshot, call.cx);
+    let mut order: Vec<&Declared> = found.iter().collect();
+    let bodies = found.iter().filter(|one| one.has_body).count();
+    if bodies == 1 {
+        order.sort_by_key(|one| !one.has_body);
+    }
+    let mut aimed = first.at;
+    for one in order {
+        match cx.pool.definition(&snapshot.uri, one.at, &cx.cancel).await {
+            Ok(answer) if !answer.value.is_empty() => aimed = one.at,
+            Ok(_) => continue,
+            Err(QueryError::NotSupported { .. } | QueryError::Failed { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        break;
+    }
+    // To change one of several things would be a guess: the server itself must take them for one.
+    if call.input.operation.changes() {
+        let used = cx.pool.references(&snapshot.uri, aimed, true, &cx.cancel);
+        let places = match used.await {
+            Ok(used) => used.value,
+            Err(QueryError::NotSupported { .. } | QueryError::Failed { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let is_used = |one: &Declared| {
+            places
+                .iter()
+                .any(|place| place.snapshot.uri == snapshot.uri && place.range.start == one.at)
+        };
+        if !found.iter().all(is_used) {
+            return Ok(None);
+        }
+    }
+    let line = |one: &Declared| line_of(snapshot, one.at);
+    Ok(Some(Spot {
+        declared: found.iter().map(line).collect(),
+        ..Spot::named(snapshot, aimed)
+    }))
 }
 
 fn nearest(
@@ -263,192 +370,48 @@ fn nearest(
 
 /// The word at a place.
 pub fn word_at(snapshot: &Snapshot, at: ByteOffset) -> Option<String> {
-    let place = snapshot.text.position(at, Encoding::Utf32);
-    let line = snapshot.text.line(place.line as usize)?;
-    let chars: Vec<char> = line.chars().collect();
-    let at = (place.character as usize).min(chars.len());
-    let start = chars[..at].iter().rposition(|c| !is_word(*c));
-    let start = start.map_or(0, |before| before + 1);
-    let end = chars[at..].iter().position(|c| !is_word(*c));
-    let end = end.map_or(chars.len(), |length| at + length);
-    (start < end).then(|| chars[start..end].iter().collect())
+    let range = word_range(snapshot, at)?;
+    Some(snapshot.text.slice(range))
 }
 
-/// The name stands several times in the text and is declared elsewhere: fine if it means the same everywhere.
-async fn among(call: &Call<'_>, symbol: &str, found: &[ByteOffset]) -> Result<Aim, Unanswered> {
-    let snapshot = &call.file.snapshot;
-    let list = async |places: &[ByteOffset]| {
-        let list = candidates(call, symbol, snapshot, places).await;
-        Ok(Aim::Several(list))
-    };
-    if found.len() > ASKED {
-        return list(found).await;
-    }
-    let mut meanings: Vec<(ByteOffset, Vec<Location>)> = Vec::new();
-    for at in found {
-        let asked = call
-            .cx
-            .pool
-            .definition(&snapshot.uri, *at, &call.cx.cancel)
-            .await;
-        let answer = match asked {
-            Ok(answer) => answer,
-            Err(QueryError::NotSupported { .. }) => return list(found).await,
-            // Some fail where nothing is meant.
-            Err(QueryError::Failed { .. }) => continue,
-            Err(error) => return Err(error.into()),
-        };
-        // Each would be waited for, and none could be relied on.
-        if answer.is_early() {
-            return list(found).await;
-        }
-        // Nothing is meant in a comment or a string.
-        let is_new = !meanings.iter().any(|(_, known)| same(known, &answer.value));
-        if !answer.value.is_empty() && is_new {
-            meanings.push((*at, answer.value));
-        }
-    }
-    let at = match meanings.as_slice() {
-        [] => return list(found).await,
-        [(one, _)] => *one,
-        several => {
-            let places: Vec<ByteOffset> = several.iter().map(|(at, _)| *at).collect();
-            return list(&places).await;
-        }
-    };
-    Ok(Aim::At(Spot {
-        snapshot: snapshot.clone(),
-        at,
-        by_name: true,
-        line: None,
-    }))
+/// Where the word at a place stands.
+pub fn word_range(snapshot: &Snapshot, at: ByteOffset) -> Option<ByteRange> {
+    let (start, line) = line_at(snapshot, at);
+    let column = at.0.saturating_sub(start).min(line.len());
+    let before: usize = line[..column]
+        .chars()
+        .rev()
+        .take_while(|c| is_word(*c))
+        .map(char::len_utf8)
+        .sum();
+    let after: usize = line[column..]
+        .chars()
+        .take_while(|c| is_word(*c))
+        .map(char::len_utf8)
+        .sum();
+    let range = ByteRange::new(start + column - before, start + column + after);
+    (range.start < range.end).then_some(range)
 }
 
-fn same(one: &[Location], other: &[Location]) -> bool {
-    let is_there = |place: &Location| {
-        other.iter().any(|other| {
-            other.snapshot.uri == place.snapshot.uri && other.range.start == place.range.start
-        })
-    };
-    one.len() == other.len() && one.iter().all(is_there)
+/// What stands in the same line right before and after a range.
+pub fn beside(snapshot: &Snapshot, range: ByteRange) -> (Option<char>, Option<char>) {
+    let (start, line) = line_at(snapshot, range.start);
+    let part = |range: std::ops::Range<usize>| line.get(range).unwrap_or_default();
+    let before = part(0..range.start.0 - start).chars().next_back();
+    let after = part(range.end.0 - start..line.len()).chars().next();
+    (before, after)
 }
 
-/// Symbols of exactly this name anywhere in the project.
-async fn in_the_project(call: &Call<'_>, symbol: &str, wanted: &Wanted) -> Result<Aim, Unanswered> {
-    let cx = call.cx;
-    let near = &call.file.snapshot.uri;
-    let absent = |rest: String| {
-        ToolError::Failed(format!(
-            "`{symbol}` does not stand in {}{rest}",
-            call.file.shown
-        ))
-    };
-    let answer = match cx
-        .pool
-        .workspace_symbols(near, &wanted.name, &cx.cancel)
-        .await
-    {
-        Ok(answer) => answer,
-        Err(QueryError::NotSupported { name, .. }) => {
-            return Err(absent(format!(
-                ", and {name} finds no symbols by name: `grep` for it, and name the file that has it"
-            ))
-            .into());
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let trust = trust(&answer);
-    let mut named: Vec<(usize, FoundSymbol)> = answer
-        .value
-        .into_iter()
-        .filter(|found| bare(&found.name).1 == wanted.name)
-        .map(|found| (wanted.depth(&around(&found)), found))
-        .collect();
-    let best = named.iter().map(|(depth, _)| *depth).max().unwrap_or(0);
-    named.retain(|(depth, _)| *depth == best);
-    let fits = best > 0 || wanted.is_relative();
-    match named.as_slice() {
-        [] => Err(absent(format!(
-            ", and {} knows no symbol of that name ({trust}): check the spelling, or `grep` for it",
-            answer.server
-        ))
-        .into()),
-        [(_, one)] if fits => {
-            let snapshot = one.place.snapshot.clone();
-            let at = name_in(&snapshot, one.place.range, &wanted.name);
-            Ok(Aim::At(Spot {
-                snapshot,
-                at,
-                by_name: true,
-                line: None,
-            }))
-        }
-        several => {
-            if fits && let Some(at) = one_thing(call, several, &wanted.name).await {
-                return Ok(Aim::At(at));
-            }
-            let mut text = head(symbol, several.len(), "the project");
-            for (_, found) in several.iter().take(LISTED) {
-                text.push_str(&super::outline::found_line(found, cx));
-            }
-            let truncated = several.len() > LISTED;
-            Ok(Aim::Several(Output {
-                text,
-                truncated,
-                ..Output::default()
-            }))
-        }
-    }
+/// Where the line of a place begins, and its text.
+fn line_at(snapshot: &Snapshot, at: ByteOffset) -> (usize, String) {
+    let text = &snapshot.text;
+    let line = text.position(at, Encoding::Utf8).line as usize;
+    let start = text.line_start(line);
+    let end = text.line_end(line);
+    (start.0, text.slice(ByteRange { start, end }))
 }
 
-/// Servers list a thing again where it is exported again: then it is the one that all of them lead to.
-async fn one_thing(call: &Call<'_>, found: &[(usize, FoundSymbol)], name: &str) -> Option<Spot> {
-    const FEW: usize = 4;
-    if found.len() > FEW {
-        return None;
-    }
-    let mut thing: Option<Location> = None;
-    for (_, symbol) in found {
-        let place = &symbol.place;
-        let at = name_in(&place.snapshot, place.range, name);
-        let uri = &place.snapshot.uri;
-        let answer = call
-            .cx
-            .pool
-            .definition(uri, at, &call.cx.cancel)
-            .await
-            .ok()?;
-        let [to] = answer.value.as_slice() else {
-            return None;
-        };
-        if let Some(known) = &thing
-            && !same(std::slice::from_ref(known), std::slice::from_ref(to))
-        {
-            return None;
-        }
-        thing = Some(to.clone());
-    }
-    let Location { snapshot, range } = thing?;
-    Some(Spot {
-        at: name_in(&snapshot, range, name),
-        snapshot,
-        by_name: true,
-        line: None,
-    })
-}
-
-fn around(found: &FoundSymbol) -> Vec<String> {
-    let path = found.place.snapshot.uri.path();
-    let parts = path.into_iter().flat_map(|path| path.iter());
-    let mut around: Vec<String> = parts
-        .map(|part| part.to_string_lossy().into_owned())
-        .collect();
-    around.extend(found.container.clone());
-    around.extend(bare(&found.name).0.map(str::to_owned));
-    around
-}
-
-fn head(symbol: &str, number: usize, place: &str) -> String {
+pub fn head(symbol: &str, number: usize, place: &str) -> String {
     let cut = match number > LISTED {
         true => format!(", the first {LISTED}"),
         false => String::new(),
@@ -464,12 +427,8 @@ fn head(symbol: &str, number: usize, place: &str) -> String {
 }
 
 /// Places in the file, each with what it is in.
-async fn candidates(
-    call: &Call<'_>,
-    symbol: &str,
-    snapshot: &Snapshot,
-    places: &[ByteOffset],
-) -> Output {
+pub async fn candidates(call: &Call<'_>, symbol: &str, places: &[ByteOffset]) -> Output {
+    let snapshot = &call.file.snapshot;
     let outline = call.outlines.soon(snapshot).await;
     let mut text = head(symbol, places.len(), &call.file.shown);
     for at in places.iter().take(LISTED) {

@@ -3,10 +3,13 @@
 
 use std::fmt::Write as _;
 
-use langserver::FileChange;
+use langserver::{FileChange, Location, Symbol, SymbolKind};
 use workspace::{Applied, DocumentUri, Edit, Snapshot, Step, StepError, Together};
 
-use super::{Call, Spot, Unanswered, count, line_of, line_text};
+use super::{
+    Call, Spot, Unanswered, at, count, identifier, language, line_of, line_text,
+    outlines::is_member,
+};
 use crate::{
     context::Context,
     edit,
@@ -22,6 +25,10 @@ pub async fn rename(call: &Call<'_>, spot: &Spot, name: &str) -> Result<Output, 
     let cx = call.cx;
     let old = spot.described(cx);
     let uri = &spot.snapshot.uri;
+    if let Some(reason) = unfit(call, spot, name).await {
+        let message = format!("`{name}` {reason}: nothing was changed");
+        return Err(ToolError::Input(message).into());
+    }
     let answer = cx.pool.rename(uri, spot.at, name, &cx.cancel).await?;
     if !answer.complete {
         return Err(ToolError::Failed(format!(
@@ -37,6 +44,7 @@ pub async fn rename(call: &Call<'_>, spot: &Spot, name: &str) -> Result<Output, 
         ))
         .into());
     }
+    let taken = taken(call, spot, name).await;
     let together = make(
         &format!("renaming {old} to `{name}`"),
         answer.value,
@@ -49,7 +57,75 @@ pub async fn rename(call: &Call<'_>, spot: &Spot, name: &str) -> Result<Output, 
         output.text.truncate(output.text.trim_end().len());
         let _ = write!(output.text, "\n[{}]", caution.words);
     }
+    if let Some(place) = taken {
+        output.text.truncate(output.text.trim_end().len());
+        let _ = write!(
+            output.text,
+            "\n[`{name}` was declared there already: {place}]"
+        );
+    }
     Ok(output)
+}
+
+/// Why a new name is none, where a server might write it down all the same.
+async fn unfit(call: &Call<'_>, spot: &Spot, name: &str) -> Option<&'static str> {
+    let Spot { snapshot, at, .. } = spot;
+    let old = at::word_range(snapshot, *at)?;
+    let text = &snapshot.text;
+    // Paths, and members in quotes, are none either.
+    let is_quoted = |c: char| matches!(c, '"' | '\'' | '`' | '-' | '/');
+    let (before, after) = at::beside(snapshot, old);
+    if before.is_some_and(is_quoted) || after.is_some_and(is_quoted) {
+        return None;
+    }
+    let language = language(snapshot)?;
+    let by_dot = matches!(before, Some('.' | '#'));
+    identifier::unfit(&text.slice(old), language, false)
+        .is_none()
+        .then_some(())?;
+    if by_dot {
+        return identifier::unfit(name, language, true);
+    }
+    let reason = identifier::unfit(name, language, false)?;
+    // A member where it is declared.
+    let outline = call.outlines.soon(snapshot).await;
+    let declared = outline
+        .as_ref()
+        .and_then(|outline| outline.declared_at(old));
+    let is_member = declared.is_some_and(|one| one.selection == old && is_member(one.kind));
+    match is_member {
+        true => identifier::unfit(name, language, true),
+        false => Some(reason),
+    }
+}
+
+/// Where something of the new name and the same kind is declared beside what is renamed.
+async fn taken(call: &Call<'_>, spot: &Spot, name: &str) -> Option<String> {
+    let cx = call.cx;
+    let uri = &spot.snapshot.uri;
+    let found = cx.pool.definition(uri, spot.at, &cx.cancel).await.ok()?;
+    let Location { snapshot, range } = found.value.first()?;
+    let outline = call.outlines.soon(snapshot).await?;
+    let old = outline.declared_at(*range)?;
+    let names = |symbols: Vec<&Symbol>| -> Vec<String> {
+        symbols.into_iter().map(|one| one.name.clone()).collect()
+    };
+    let around = names(outline.around(old.selection));
+    let is_beside = |(container, other): &(Vec<&str>, &Symbol)| {
+        *container == around && kin(other.kind) == kin(old.kind) && other.selection != old.selection
+    };
+    let (_, other) = outline.named(name).into_iter().find(is_beside)?;
+    let line = line_of(snapshot, other.selection.start);
+    Some(format!("{}:{line}", cx.shown(&snapshot.uri)))
+}
+
+/// What takes names from each other: types, values, and whatever else there is, each kind for itself.
+fn kin(kind: SymbolKind) -> u8 {
+    match kind.0 {
+        5 | 10 | 11 | 23 => 5,
+        6..=8 | 12..=14 => 12,
+        other => other,
+    }
 }
 
 /// Makes the changes: all of them, or none. `asked` is the document that the call named, and was judged.

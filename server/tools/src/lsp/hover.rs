@@ -1,7 +1,10 @@
 //! `hover`: what a thing is, in few words. The signature and the first paragraph; the rest is cut.
 
 use super::{Call, Spot, Unanswered, trust};
-use crate::tool::{Output, ToolError};
+use crate::{
+    tool::{Output, ToolError},
+    truncate,
+};
 
 /// How many lines of code are shown before the first prose.
 const SIGNATURE: usize = 15;
@@ -28,7 +31,14 @@ pub async fn hover(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
         ))
         .into());
     }
-    let (short, cut) = shortened(&said);
+    let is_all = call.input.part() == Some("all");
+    let (short, cut) = match is_all {
+        true => (
+            truncate::text(whole(&said), "goToDefinition shows where it stands").0,
+            0,
+        ),
+        false => shortened(&said),
+    };
     let place = match spot.by_name {
         true => format!("{} ", spot.name(cx)),
         false => String::new(),
@@ -36,7 +46,7 @@ pub async fn hover(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
     let mut text = format!("{place}({trust}):\n{short}");
     if cut > 0 {
         text.push_str(&format!(
-            "[{cut} more characters; goToDefinition shows where they stand]\n"
+            "[{cut} more characters: `query` \"all\" shows them]\n"
         ));
     }
     Ok(Output {
@@ -89,6 +99,14 @@ fn shortened(markdown: &str) -> (String, usize) {
         }
     }
     (out, cut)
+}
+
+/// All of it, without its fences and rules.
+fn whole(markdown: &str) -> String {
+    let texts = parts(markdown).into_iter().map(|part| match part {
+        Part::Code(text) | Part::Prose(text) => text,
+    });
+    texts.collect::<Vec<String>>().join("\n\n")
 }
 
 fn parts(markdown: &str) -> Vec<Part> {

@@ -3,11 +3,13 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
-use langserver::Location;
-use workspace::{DocumentUri, Snapshot};
+use langserver::{Answer, Location};
+use workspace::{ByteRange, DocumentUri, Snapshot};
 
 use super::{
-    Call, count, line_text, position,
+    Call, count, line_text,
+    outlines::Outline,
+    position,
     tests_apart::{is_test_name, is_test_path, test_module},
 };
 
@@ -44,33 +46,58 @@ impl Group {
     }
 }
 
-/// A list, and what its first line should say.
+/// A list of places, and how to begin it.
 pub struct Listing {
     pub summary: String,
     pub body: String,
     pub truncated: bool,
 }
 
-pub async fn listing(call: &Call<'_>, what: &str, near: &Snapshot, found: &[Location]) -> Listing {
-    let filter = call.input.query.as_deref().map(str::trim);
-    let filter = filter.filter(|filter| !filter.is_empty());
-    let (code, tests) = grouped(call, near, found, filter).await;
+/// Places of an answer, told apart.
+#[derive(Default)]
+struct Groups {
+    code: Vec<Group>,
+    tests: Vec<Group>,
+    /// Those outside of the workspace, unless the call asked for their paths.
+    outside: Vec<Group>,
+}
+
+/// `what` of `of` (empty, or with a space before it), as it is called in the summary.
+pub async fn listing(
+    call: &Call<'_>,
+    (what, of): (&str, &str),
+    near: &Snapshot,
+    answer: &Answer<Vec<Location>>,
+) -> Listing {
+    let filter = call.input.part();
+    let Groups {
+        code,
+        tests,
+        outside,
+    } = grouped(call, near, &answer.value, filter).await;
     let total = |groups: &[Group]| groups.iter().map(Group::places).sum::<usize>();
     let (in_code, in_tests) = (total(&code), total(&tests));
-    let files = |groups: &[Group]| match groups.len() {
-        1 => "1 file".to_owned(),
-        many => format!("{many} files"),
-    };
-    let mut summary = match (in_code, in_tests) {
-        (0, 0) => count(0, what),
-        (0, _) => format!("{} in {}, all tests", count(in_tests, what), files(&tests)),
-        (_, 0) => format!("{} in {}", count(in_code, what), files(&code)),
+    // With a filter these are more of what it named.
+    let beyond = total(&outside) + answer.outside;
+    let files = |groups: &[Group]| count(groups.len(), "file");
+    let mut summary = match (in_code, in_tests, beyond) {
+        (0, 0, 0) => format!("{}{of}", count(0, what)),
+        (0, 0, _) => format!("{}{of}, all outside the workspace", count(beyond, what)),
+        (0, ..) => format!(
+            "{}{of} in {}, all tests",
+            count(in_tests, what),
+            files(&tests)
+        ),
+        (_, 0, _) => format!("{}{of} in {}", count(in_code, what), files(&code)),
         _ => format!(
-            "{} in {}; {in_tests} more in tests",
+            "{}{of} in {}; {in_tests} more in tests",
             count(in_code, what),
             files(&code)
         ),
     };
+    if beyond > 0 && in_code + in_tests > 0 {
+        let _ = write!(summary, "; {beyond} more outside the workspace");
+    }
     if let Some(filter) = filter {
         let _ = write!(summary, "; paths with \"{filter}\" only");
     }
@@ -92,14 +119,26 @@ pub async fn listing(call: &Call<'_>, what: &str, near: &Snapshot, found: &[Loca
             let _ = writeln!(body, "{heading}: {}", named(&tests));
         }
     }
-    let truncated = !(all_code && all_tests);
-    if truncated {
+    if !outside.is_empty() {
+        if in_code + in_tests > 0 {
+            body.push_str("outside the workspace:\n");
+        }
+        write_whole(&mut body, &outside);
+    }
+    if !(all_code && all_tests) {
         body.push_str("[lines without text: `query` with a part of a path shows them]\n");
+    }
+    if answer.outside > 0 {
+        let _ = writeln!(
+            body,
+            "[{} more outside the workspace: `query` with a part of a path shows those in it]",
+            answer.outside
+        );
     }
     Listing {
         summary,
         body,
-        truncated,
+        truncated: !(all_code && all_tests) || answer.outside > 0,
     }
 }
 
@@ -108,7 +147,7 @@ async fn grouped(
     near: &Snapshot,
     found: &[Location],
     filter: Option<&str>,
-) -> (Vec<Group>, Vec<Group>) {
+) -> Groups {
     let mut files: BTreeMap<DocumentUri, Vec<&Location>> = BTreeMap::new();
     for location in found {
         files
@@ -116,60 +155,117 @@ async fn grouped(
             .or_default()
             .push(location);
     }
-    let mut files: Vec<_> = files
+    let mut files: Vec<File<'_>> = files
         .into_values()
-        .map(|places| (call.cx.shown(&places[0].snapshot.uri), places))
-        .filter(|(shown, _)| filter.is_none_or(|filter| shown.contains(filter)))
+        .map(|places| File::new(call, places, filter))
+        .filter(|file| filter.is_none_or(|filter| file.shown.contains(filter)))
         .collect();
-    files.sort_by_cached_key(|(shown, places)| {
-        let uri = &places[0].snapshot.uri;
+    files.sort_by_cached_key(|file| {
         (
-            is_test_path(shown),
-            distance(near.uri.path(), uri.path()),
-            shown.clone(),
+            file.is_apart,
+            is_test_path(&file.shown),
+            distance(near.uri.path(), file.snapshot.uri.path()),
+            file.shown.clone(),
         )
     });
-    let (mut code, mut tests) = (Vec::new(), Vec::new());
-    for (shown, mut places) in files {
+    // What places in a library lie in is not worth the wait.
+    let ours = files.iter().filter(|file| !file.is_apart);
+    call.outlines.ahead(ours.map(|file| file.snapshot)).await;
+    let mut groups = Groups::default();
+    for file in files {
+        let group = |lines| Group {
+            shown: file.shown.clone(),
+            lines,
+        };
+        if file.is_apart {
+            let (lines, _) = file.lines(None, |_| false);
+            groups.outside.push(Group {
+                shown: end_of(&file.shown),
+                lines,
+            });
+            continue;
+        }
+        let outline = call.outlines.soon(file.snapshot).await;
+        let (code, tests) = file.lines(outline.as_deref(), file.is_test(outline.as_deref()));
+        for (groups, lines) in [(&mut groups.code, code), (&mut groups.tests, tests)] {
+            if !lines.is_empty() {
+                groups.push(group(lines));
+            }
+        }
+    }
+    groups
+}
+
+/// A file with places.
+struct File<'a> {
+    shown: String,
+    snapshot: &'a Snapshot,
+    places: Vec<&'a Location>,
+    /// It lies outside of the workspace, and was not asked for by its path.
+    is_apart: bool,
+}
+
+impl<'a> File<'a> {
+    /// There is at least one place.
+    fn new(call: &Call<'_>, mut places: Vec<&'a Location>, filter: Option<&str>) -> Self {
         places.sort_by_key(|place| place.range);
         places.dedup_by_key(|place| place.range);
         let snapshot = &places[0].snapshot;
-        let outline = call.outlines.soon(snapshot).await;
-        let whole = is_test_path(&shown);
-        let module = test_module(snapshot);
-        let (mut ours, mut theirs): (Vec<Line>, Vec<Line>) = (Vec::new(), Vec::new());
-        for place in places {
-            let (line, column) = position(snapshot, place.range.start);
-            let around = outline.as_ref().map(|outline| outline.around(place.range));
-            let in_test = around
-                .iter()
-                .flatten()
-                .any(|symbol| is_test_name(&symbol.name));
-            let in_module = module.is_some_and(|from| from <= place.range.start);
-            let is_test = whole || in_test || in_module;
-            let lines = if is_test { &mut theirs } else { &mut ours };
+        let path = snapshot.uri.path();
+        Self {
+            shown: call.cx.shown(&snapshot.uri),
+            snapshot,
+            is_apart: filter.is_none()
+                && path.is_some_and(|path| !call.cx.workspace.contains(path)),
+            places,
+        }
+    }
+
+    /// Which of its places are tests.
+    fn is_test(&self, outline: Option<&Outline>) -> impl Fn(ByteRange) -> bool {
+        let whole = is_test_path(&self.shown);
+        let module = test_module(self.snapshot);
+        move |place| {
+            let around = outline.map(|outline| outline.around(place));
+            let mut around = around.iter().flatten();
+            whole
+                || module.is_some_and(|from| from <= place.start)
+                || around.any(|symbol| is_test_name(&symbol.name))
+        }
+    }
+
+    /// The lines of its places, and those of which this is so.
+    fn lines(
+        &self,
+        outline: Option<&Outline>,
+        is_other: impl Fn(ByteRange) -> bool,
+    ) -> (Vec<Line>, Vec<Line>) {
+        let (mut ours, mut others): (Vec<Line>, Vec<Line>) = (Vec::new(), Vec::new());
+        for place in &self.places {
+            let (line, column) = position(self.snapshot, place.range.start);
+            let lines = match is_other(place.range) {
+                true => &mut others,
+                false => &mut ours,
+            };
             match lines.last_mut() {
                 Some(last) if last.number == line => last.columns.push(column),
                 _ => lines.push(Line {
                     number: line,
                     columns: vec![column],
-                    text: line_text(snapshot, line, column),
-                    inside: outline
-                        .as_ref()
-                        .and_then(|outline| outline.enclosing(place.range)),
+                    text: line_text(self.snapshot, line, column),
+                    inside: outline.and_then(|outline| outline.enclosing(place.range)),
                 }),
             }
         }
-        for (groups, lines) in [(&mut code, ours), (&mut tests, theirs)] {
-            if !lines.is_empty() {
-                groups.push(Group {
-                    shown: shown.clone(),
-                    lines,
-                });
-            }
-        }
+        (ours, others)
     }
-    (code, tests)
+}
+
+/// The end of a path that is nobody's to read.
+fn end_of(path: &str) -> String {
+    const PARTS: usize = 5;
+    let start = path.rmatch_indices(['/', '\\']).nth(PARTS - 1);
+    start.map_or_else(|| path.to_owned(), |(at, _)| format!("…{}", &path[at..]))
 }
 
 /// How many folders lie between two files.

@@ -7,19 +7,22 @@ mod change;
 mod diagnostics;
 mod format;
 mod hover;
+mod identifier;
 mod listing;
+mod meaning;
 mod names;
 mod outline;
 mod outlines;
 mod places;
 mod tests_apart;
 mod tree;
+mod unseen;
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
-use langserver::{Answer, Caution, QueryError};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use langserver::{Answer, Caution, Location, Places, QueryError, catalogue};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer};
 use workspace::{ByteOffset, ByteRange, Encoding, Snapshot};
 
 use self::{
@@ -75,8 +78,9 @@ pub struct Input {
     /// A name (`f`, `Type.f`) in place of a position; with `line`, where it stands nearest to it.
     #[serde(default)]
     symbol: Option<String>,
-    /// workspaceSymbol: a name. Places: only paths with this part. Calls, types: how many levels (2).
-    #[serde(default)]
+    /// workspaceSymbol: a name. Places: only paths with this part. Calls, types: how many levels (2). hover: `all` of a text that was cut.
+    #[serde(default, deserialize_with = "text_or_number")]
+    #[schemars(schema_with = "text_or_number_schema")]
     query: Option<String>,
     /// For rename.
     #[serde(default)]
@@ -84,6 +88,26 @@ pub struct Input {
     /// For applyCodeAction: a title that codeActions gave, or its beginning.
     #[serde(default)]
     action: Option<String>,
+}
+
+/// A number of levels is a number to some models, and a text to others.
+fn text_or_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        Text(String),
+        Number(i64),
+    }
+    let given = Option::<Given>::deserialize(from)?;
+    Ok(given.map(|given| match given {
+        Given::Text(text) => text,
+        Given::Number(number) => number.to_string(),
+    }))
+}
+
+fn text_or_number_schema(_: &mut SchemaGenerator) -> Schema {
+    // Not a list of types: some providers take only one.
+    json_schema!({"anyOf": [{"type": "string"}, {"type": "integer"}]})
 }
 
 impl Operation {
@@ -199,15 +223,34 @@ impl Typed for Lsp {
                 Ok(output)
             }
             Err(Unanswered::Tool(error)) => Err(error),
-            Err(Unanswered::Server(error)) => Err(advised(error, input.operation)),
+            Err(Unanswered::Server(error)) => {
+                let instead = call.instead(&error).await;
+                Err(advised(&error, &instead))
+            }
         }
     }
 }
 
 impl Input {
+    /// The part of a path that places are to have.
+    fn part(&self) -> Option<&str> {
+        let part = self.query.as_deref().map(str::trim);
+        part.filter(|part| !part.is_empty())
+    }
+
     fn wanted_name(&self) -> Option<&str> {
         let name = self.query.as_deref().or(self.symbol.as_deref());
         name.map(str::trim).filter(|name| !name.is_empty())
+    }
+}
+
+impl Output {
+    /// Says one thing more.
+    fn add(&mut self, note: Option<String>) {
+        let Some(note) = note else { return };
+        self.text.truncate(self.text.trim_end().len());
+        self.text.push('\n');
+        self.text.push_str(&note);
     }
 }
 
@@ -242,31 +285,44 @@ impl Call<'_> {
             }
             Aim::Several(output) => return Ok(output),
         };
+        let mut output = self.about(&spot).await?;
+        output.add(spot.note(self.cx));
+        Ok(output)
+    }
+
+    /// What is asked about a place.
+    async fn about(&self, spot: &Spot) -> Result<Output, Unanswered> {
+        let input = self.input;
         if let Some(way) = input.operation.hierarchy() {
-            return tree::tree(self, &spot, way).await;
+            return tree::tree(self, spot, way).await;
         }
-        let uri = &spot.snapshot.uri;
         match input.operation {
             Operation::GoToDefinition => {
-                let answer = cx.pool.definition(uri, spot.at, &cx.cancel).await?;
-                Ok(places::declarations(self, &spot, "definition", &answer).await)
+                let answer = self.places(spot, Places::Definitions).await?;
+                Ok(places::declarations(self, spot, "definition", &answer).await)
             }
             Operation::GoToTypeDefinition => {
-                let answer = cx.pool.type_definition(uri, spot.at, &cx.cancel).await?;
-                Ok(places::declarations(self, &spot, "type definition", &answer).await)
+                let answer = self.places(spot, Places::TypeDefinitions).await?;
+                Ok(places::declarations(self, spot, "type definition", &answer).await)
             }
             Operation::GoToImplementation => {
-                let answer = cx.pool.implementation(uri, spot.at, &cx.cancel).await?;
-                Ok(places::uses(self, &spot, "implementation", &answer).await)
+                let answer = self.places(spot, Places::Implementations).await?;
+                Ok(places::uses(self, spot, "implementation", &answer).await)
             }
             Operation::FindReferences => {
-                let answer = cx.pool.references(uri, spot.at, false, &cx.cancel).await?;
-                Ok(places::uses(self, &spot, "reference", &answer).await)
+                let answer = self.places(spot, Places::Uses).await?;
+                let mut output = places::uses(self, spot, "reference", &answer).await;
+                if answer.complete && input.part().is_none() {
+                    let lines = unseen::lines_of(&answer.value);
+                    let note = unseen::note(self, spot, &lines, &answer.server).await;
+                    output.add(note);
+                }
+                Ok(output)
             }
-            Operation::CodeActions => Ok(actions::list(self, &spot).await?),
+            Operation::CodeActions => Ok(actions::list(self, spot).await?),
             Operation::ApplyCodeAction => {
                 let title = needed(input.action.as_deref(), "applyCodeAction", "action")?;
-                Ok(actions::apply(self, &spot, title).await?)
+                Ok(actions::apply(self, spot, title).await?)
             }
             Operation::Rename => {
                 let name = needed(input.new_name.as_deref(), "rename", "newName")?;
@@ -274,11 +330,35 @@ impl Call<'_> {
                     let message = "newName is one name, on one line";
                     return Err(ToolError::Input(message.into()).into());
                 }
-                change::rename(self, &spot, name).await
+                change::rename(self, spot, name).await
             }
             // Hover, and what has been answered above.
-            _ => hover::hover(self, &spot).await,
+            _ => hover::hover(self, spot).await,
         }
+    }
+
+    async fn places(&self, spot: &Spot, what: Places) -> Result<Answer<Vec<Location>>, QueryError> {
+        let (pool, part) = (&self.cx.pool, self.input.part());
+        let uri = &spot.snapshot.uri;
+        pool.places(uri, spot.at, what, part, &self.cx.cancel).await
+    }
+
+    /// What else would answer, where this server can't.
+    async fn instead(&self, error: &QueryError) -> Cow<'static, str> {
+        const IMPLEMENTATION: &str = "textDocument/implementation";
+        let operation = self.input.operation;
+        let is_of_types = matches!(operation, Operation::Supertypes | Operation::Subtypes);
+        if is_of_types && matches!(error, QueryError::NotSupported { .. }) {
+            let (pool, cancel) = (&self.cx.pool, &self.cx.cancel);
+            let uri = &self.file.snapshot.uri;
+            if let Ok(true) = pool.supports(uri, IMPLEMENTATION, cancel).await {
+                return match operation {
+                    Operation::Subtypes => "`goToImplementation` finds them".into(),
+                    _ => "its declaration (`goToDefinition`) names them; in Rust and Go `goToImplementation` finds what a type implements".into(),
+                };
+            }
+        }
+        operation.instead().into()
     }
 }
 
@@ -309,9 +389,8 @@ impl From<QueryError> for Unanswered {
 }
 
 /// What the model is told when a server can't answer, and what to do instead.
-fn advised(error: QueryError, operation: Operation) -> ToolError {
-    let instead = operation.instead();
-    let text = match &error {
+fn advised(error: &QueryError, instead: &str) -> ToolError {
+    let text = match error {
         QueryError::Cancelled => return ToolError::Cancelled,
         QueryError::NotReady { .. } => format!("{error}, or {instead} meanwhile"),
         QueryError::NotInstalled { .. } | QueryError::Unusable { .. } => {
@@ -382,6 +461,12 @@ fn line_text(snapshot: &Snapshot, line: u32, at: u32) -> String {
     let part: String = trimmed.chars().skip(start).take(MOST).collect();
     let before = if start > 0 { "…" } else { "" };
     format!("{before}{part}…")
+}
+
+/// What a document is written in.
+fn language(snapshot: &Snapshot) -> Option<&str> {
+    let by_name = || catalogue::language_of(snapshot.uri.path()?);
+    snapshot.language.as_deref().or_else(by_name)
 }
 
 /// `1 reference`, `2 references`.

@@ -1,6 +1,6 @@
 //! Names: what of a server's name is the name, and where one stands in a text. Asks no server.
 
-use workspace::{ByteOffset, ByteRange, Snapshot};
+use workspace::{ByteOffset, ByteRange, Encoding, Snapshot};
 
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !is_word(c))
@@ -62,6 +62,29 @@ pub fn found_in(snapshot: &Snapshot, range: ByteRange, name: &str) -> Option<Byt
     let declared = whole_words(text, name).find(|at| !is_said(at));
     let at = declared.or_else(|| whole_words(text, name).next())?;
     Some(ByteOffset(range.start.0 + at))
+}
+
+/// Whether a place that a name leads to is a module's: all of a file or its start, or a name after the word for one.
+pub fn is_module_name(snapshot: &Snapshot, range: ByteRange, name: &str) -> bool {
+    const WORDS: [&str; 4] = ["mod", "module", "namespace", "package"];
+    let text = &snapshot.text;
+    if range.start.0 == 0 {
+        let start = ByteRange::new(0, name.len().min(text.len()));
+        let is_start = range.start == range.end && text.slice(start) != name;
+        if is_start || range.end.0 >= text.len() {
+            return true;
+        }
+    }
+    let line = text.position(range.start, Encoding::Utf8).line as usize;
+    let before = ByteRange {
+        start: text.line_start(line),
+        end: range.start,
+    };
+    let before = text.slice(before);
+    before
+        .split_whitespace()
+        .next_back()
+        .is_some_and(|word| WORDS.contains(&word))
 }
 
 #[cfg(test)]

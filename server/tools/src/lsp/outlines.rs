@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use futures::future::join_all;
 use langserver::{QueryError, Symbol, SymbolKind};
 use tokio::time::{Instant, timeout_at};
 use workspace::{ByteOffset, ByteRange, DocumentUri, Snapshot};
@@ -70,6 +71,30 @@ impl<'a> Outlines<'a> {
         Ok(outline)
     }
 
+    /// Asks for the outlines of these texts, all at once: what `soon` would ask for one after another.
+    pub async fn ahead(&self, snapshots: impl Iterator<Item = &Snapshot>) {
+        let (wanted, left) = {
+            let mut budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut wanted = Vec::new();
+            for snapshot in snapshots {
+                if budget.files.len() == FILES {
+                    break;
+                }
+                let uri = &snapshot.uri;
+                if self.known(uri).is_none() && budget.files.insert(uri.clone()) {
+                    wanted.push(uri.clone());
+                }
+            }
+            (wanted, TIME.saturating_sub(budget.spent))
+        };
+        let begun = Instant::now();
+        let asked = wanted
+            .iter()
+            .map(|uri| timeout_at(begun + left, self.wanted(uri)));
+        join_all(asked).await;
+        self.spend(begun);
+    }
+
     /// The outline of exactly this text, if it can be had soon.
     pub async fn soon(&self, snapshot: &Snapshot) -> Option<Arc<Outline>> {
         let uri = &snapshot.uri;
@@ -89,16 +114,18 @@ impl<'a> Outlines<'a> {
             };
             let begun = Instant::now();
             let asked = timeout_at(begun + left, self.wanted(uri)).await;
-            self.budget
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .spent += begun.elapsed();
+            self.spend(begun);
             asked.ok().and_then(Result::ok)
         };
         outline.filter(|outline| {
             outline.snapshot.revision == snapshot.revision && snapshot.is_buffer()
                 || outline.snapshot.text == snapshot.text
         })
+    }
+
+    fn spend(&self, begun: Instant) {
+        let mut budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        budget.spent += begun.elapsed();
     }
 
     fn known(&self, uri: &DocumentUri) -> Option<Arc<Outline>> {
@@ -126,6 +153,30 @@ fn select_names(snapshot: &Snapshot, symbols: &mut [Symbol]) {
 }
 
 impl Outline {
+    /// All that is called so, each with the names of what it is in.
+    pub fn named(&self, name: &str) -> Vec<(Vec<&str>, &Symbol)> {
+        fn collect<'a>(
+            symbols: &'a [Symbol],
+            name: &str,
+            around: &mut Vec<&'a str>,
+            found: &mut Vec<(Vec<&'a str>, &'a Symbol)>,
+        ) {
+            for symbol in symbols {
+                let (receiver, bare) = bare(&symbol.name);
+                if bare == name {
+                    let around = around.iter().copied().chain(receiver);
+                    found.push((around.collect(), symbol));
+                }
+                around.push(&symbol.name);
+                collect(&symbol.children, name, around, found);
+                around.pop();
+            }
+        }
+        let mut found = Vec::new();
+        collect(&self.symbols, name, &mut Vec::new(), &mut found);
+        found
+    }
+
     /// The outermost symbol with a name whose name begins in a line (from 1).
     pub fn declared_in(&self, line: u32) -> Option<&Symbol> {
         let mut level: Vec<&Symbol> = self.symbols.iter().collect();
@@ -201,6 +252,20 @@ fn is_container(kind: SymbolKind) -> bool {
 /// Methods, constructors, functions.
 pub fn is_callable(kind: SymbolKind) -> bool {
     matches!(kind.0, 6 | 9 | 12)
+}
+
+pub fn is_constructor(kind: SymbolKind) -> bool {
+    kind.0 == 9
+}
+
+/// Methods, properties, fields, members of an enum.
+pub fn is_member(kind: SymbolKind) -> bool {
+    matches!(kind.0, 6..=8 | 22)
+}
+
+/// Files, modules, namespaces, packages.
+pub fn is_module(kind: SymbolKind) -> bool {
+    matches!(kind.0, 1..=4)
 }
 
 /// Classes, enums, interfaces, structs, and objects, as which Rust's `impl` comes.

@@ -26,7 +26,7 @@ pub async fn declarations(
     what: &str,
     answer: &Answer<Vec<Location>>,
 ) -> Output {
-    if answer.value.is_empty() || answer.value.len() > SHOWN {
+    if answer.value.is_empty() || answer.value.len() + answer.outside > SHOWN {
         return uses(call, spot, what, answer).await;
     }
     let trust = trust(answer);
@@ -52,7 +52,7 @@ pub async fn uses(
     what: &str,
     answer: &Answer<Vec<Location>>,
 ) -> Output {
-    if answer.value.is_empty() && answer.left_out == 0 {
+    if answer.value.is_empty() && answer.left_out + answer.outside == 0 {
         return Output::text(format!(
             "No {what} of {}: {} found none ({})",
             spot.described(call.cx),
@@ -60,19 +60,15 @@ pub async fn uses(
             trust(answer)
         ));
     }
-    let listing = listing::listing(call, what, &spot.snapshot, &answer.value).await;
     let of = match spot.by_name {
         true => format!(" of {}", spot.described(call.cx)),
         false => String::new(),
     };
-    // "12 references in 4 files": of what comes after what.
-    let summary = match listing.summary.split_once(" in ") {
-        Some((number, rest)) => format!("{number}{of} in {rest}"),
-        None => format!("{}{of}", listing.summary),
-    };
+    let listing = listing::listing(call, (what, &of), &spot.snapshot, answer).await;
     Output {
         text: format!(
-            "{summary} ({}):\n{}{}",
+            "{} ({}):\n{}{}",
+            listing.summary,
             trust(answer),
             listing.body,
             left_out(answer.left_out)

@@ -15,7 +15,7 @@ use super::{
     Call, Spot, Unanswered, count, line_of,
     outlines::{is_callable, is_type, type_name},
     tests_apart::{is_in_test_module, is_test_name, is_test_path},
-    trust, trust_of,
+    trust, trust_of, unseen,
 };
 use crate::{
     context::Context,
@@ -120,6 +120,7 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
     let deepest = depth(call)?;
     let mut text = String::new();
     let mut truncated = false;
+    let mut sites = unseen::Lines::new();
     for root in roots.value {
         let mut grown = Grown {
             nodes: Vec::new(),
@@ -131,17 +132,23 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
             from_disk: roots.from_disk,
             caution: roots.caution.clone(),
             seen: HashSet::new(),
+            sites: unseen::Lines::new(),
             unasked: 0,
         };
         grown.grow(root, deepest).await?;
         grown.name(call).await;
         truncated |= grown.write(&mut text);
+        sites.extend(grown.sites);
     }
-    Ok(Output {
+    let mut output = Output {
         text,
         truncated,
         ..Output::default()
-    })
+    };
+    if way == Way::Incoming && roots.complete {
+        output.add(unseen::note(call, spot, &sites, &roots.server).await);
+    }
+    Ok(output)
 }
 
 fn depth(call: &Call<'_>) -> Result<usize, ToolError> {
@@ -172,6 +179,8 @@ struct Grown<'a> {
     from_disk: bool,
     caution: Option<Caution>,
     seen: HashSet<Key>,
+    /// The lines in which the root is called.
+    sites: unseen::Lines,
     unasked: usize,
 }
 
@@ -213,6 +222,10 @@ impl Grown<'_> {
                 }
             };
             above.insert(key(&item));
+            if at == 0 {
+                let sites = edges.iter().flat_map(|edge| &edge.sites);
+                self.sites = unseen::lines_of(sites);
+            }
             for edge in edges {
                 if self.is_aside(&edge) {
                     continue;
@@ -253,6 +266,8 @@ impl Grown<'_> {
         if !self.way.is_of_calls() {
             return;
         }
+        let texts = self.nodes.iter().map(|node| &node.item.place.snapshot);
+        call.outlines.ahead(texts).await;
         for node in &mut self.nodes {
             let place = &node.item.place;
             let Some(outline) = call.outlines.soon(&place.snapshot).await else {

@@ -10,6 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use expect_test::Expect;
 use langserver::{Limits, Pool, Servers, catalogue, process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -55,7 +56,7 @@ impl Stand {
             script["log"] = json!(log);
             let (ready, name) = (script["ready"].take(), script["name"].take());
             std::fs::write(&place, script.to_string()).expect("written");
-            let mut server = json!({"command": [stage(), "serve", place], "languages": ["rust", "c", "cpp"], "ready": "initialized"});
+            let mut server = json!({"command": [stage(), "serve", place], "languages": ["rust", "c", "cpp", "python"], "ready": "initialized"});
             if !ready.is_null() {
                 server["ready"] = ready;
             }
@@ -215,4 +216,61 @@ pub fn at(line: u32, start: u32, end: u32) -> Value {
 
 pub fn lines(first: u32, last: u32) -> Value {
     json!({"start": {"line": first, "character": 0}, "end": {"line": last, "character": 1}})
+}
+
+/// Two types with a method of the same name.
+pub const TWO: &str = "struct A;\nimpl A {\n    fn go(&self) {}\n}\nstruct B;\nimpl B {\n    fn go(&self) {}\n}\n\nfn main() {\n    let one = A;\n    one.go();\n}\n";
+
+/// The symbols of [`TWO`].
+pub fn two() -> Value {
+    json!([
+        symbol("A", 23, &at(0, 0, 9), at(0, 7, 8), json!([])),
+        symbol(
+            "impl A",
+            19,
+            &lines(1, 3),
+            at(1, 5, 6),
+            json!([symbol("go", 6, &at(2, 4, 19), at(2, 7, 9), json!([]))])
+        ),
+        symbol("B", 23, &at(4, 0, 9), at(4, 7, 8), json!([])),
+        symbol(
+            "impl B",
+            19,
+            &lines(5, 7),
+            at(5, 5, 6),
+            json!([symbol("go", 6, &at(6, 4, 19), at(6, 7, 9), json!([]))])
+        ),
+        symbol("main", 12, &lines(9, 12), at(9, 3, 7), json!([])),
+    ])
+}
+
+pub fn symbol(name: &str, kind: u8, range: &Value, selection: Value, children: Value) -> Value {
+    json!({"name": name, "kind": kind, "range": range, "selectionRange": selection, "children": children})
+}
+
+/// A server that can do all of it.
+pub fn able() -> Value {
+    json!({
+        "hoverProvider": true, "definitionProvider": true, "referencesProvider": true, "textDocumentSync": 2,
+        "documentSymbolProvider": true, "workspaceSymbolProvider": true, "callHierarchyProvider": true,
+        "typeHierarchyProvider": true, "renameProvider": true, "documentFormattingProvider": true,
+        "codeActionProvider": {"resolveProvider": false}
+    })
+}
+
+/// The same answer each time.
+pub fn always(answer: &Value) -> Value {
+    json!([[{ "answer": answer }]])
+}
+
+/// [`TWO`], and a file that uses it.
+pub fn with_two(mut on: Value) -> Stand {
+    Stand::scripted(&[("a.rs", TWO), ("b.rs", "use a::A;\n")], |_| {
+        on["textDocument/documentSymbol"] = always(&two());
+        json!({"capabilities": able(), "on": on})
+    })
+}
+
+pub async fn check(stand: &Stand, operation: &str, file: &str, more: Value, expected: Expect) {
+    expected.assert_eq(&stand.ask(operation, file, more).await);
 }
