@@ -270,21 +270,24 @@ fn languages(counts: &BTreeMap<&'static str, usize>, servers: &[Surveyed]) -> Ve
     let mut languages: Vec<Language> = counts
         .iter()
         .filter_map(|(language, &files)| {
-            let serve = |server: &&Surveyed| {
-                server.is_general
-                    && server.presence != Presence::Disabled
-                    && server.languages.iter().any(|one| one == language)
+            let is_for = |server: &&Surveyed| {
+                server.is_general && server.languages.iter().any(|one| one == language)
             };
+            let is_off = |server: &&Surveyed| server.presence == Presence::Disabled;
+            let serve = |server: &&Surveyed| is_for(server) && !is_off(server);
             let found = servers
                 .iter()
                 .filter(serve)
                 .find(|server| matches!(server.presence, Presence::Found { .. }));
             // Of those that are not there the preferred one is the one to have; none at all: nobody wants one here.
-            let server = found.or_else(|| servers.iter().find(serve))?;
+            let wanted = found.or_else(|| servers.iter().find(serve));
+            let off = || servers.iter().find(|one| is_for(one) && is_off(one));
+            let server = wanted.or_else(off)?;
             Some(Language {
                 name: (*language).to_owned(),
                 files,
-                is_needed: of_code(language) && files * SHARE >= code,
+                // Who has switched off all that there is needs none.
+                is_needed: wanted.is_some() && of_code(language) && files * SHARE >= code,
                 server: server.name.clone(),
                 ok: found.is_some(),
             })

@@ -112,6 +112,7 @@ impl Report {
         let state = match server.map_or("", |server| server.state) {
             "found" => "ok",
             "unusable" => "unusable",
+            "disabled" => "off",
             _ if one.is_needed => "missing",
             _ => "optional",
         };
@@ -130,6 +131,7 @@ impl Report {
                     _ => path.display().to_string(),
                 },
                 (None, Some(reason), Some(install)) => format!("{install}  ({reason})"),
+                _ if server.state == "disabled" => "switched off by the configuration".to_owned(),
                 (None, None, Some(install)) => install.clone(),
                 (None, reason, None) => reason.clone().unwrap_or_default(),
             },

@@ -62,6 +62,16 @@ pub enum QueryError {
         /// The language id.
         language: String,
     },
+    /// There is one, and the configuration switches it off.
+    #[error(
+        "{name} is switched off by the configuration ([language_servers.{name}] has enabled = false), and no other language server for {language} is known"
+    )]
+    Disabled {
+        /// The server.
+        name: String,
+        /// The language id.
+        language: String,
+    },
     /// There is one, but not on this machine.
     #[error("{name} is not installed ({command} was not found){}", .install.as_ref().map(|install| format!("; install it with: {install}")).unwrap_or_default())]
     NotInstalled {

@@ -14,9 +14,13 @@ use crate::{
     server::{NotFound, find_program},
 };
 
-/// The enabled servers, the preferred first.
+/// The servers, the preferred first.
 #[derive(Debug)]
-pub(super) struct Choice(Vec<(String, ServerConfig)>);
+pub(super) struct Choice {
+    enabled: Vec<(String, ServerConfig)>,
+    /// Those that the configuration switches off.
+    off: Vec<(String, ServerConfig)>,
+}
 
 /// A server for a document that seems to be installed.
 #[derive(Debug, Clone, Copy)]
@@ -43,9 +47,9 @@ impl Candidate<'_> {
 
 impl Choice {
     pub fn new(servers: Servers) -> Self {
-        let mut servers = catalogue::in_order(servers);
-        servers.retain(|(_, config)| config.is_enabled());
-        Self(servers)
+        let servers = catalogue::in_order(servers).into_iter();
+        let (enabled, off) = servers.partition(|(_, config)| config.is_enabled());
+        Self { enabled, off }
     }
 
     /// The servers for a document's language, the preferred first; in the place of one that is not installed, why.
@@ -56,7 +60,7 @@ impl Choice {
     ) -> impl Iterator<Item = Result<Candidate<'a>, QueryError>> {
         let language = language(snapshot);
         let top = workspace.roots().into_iter().next().unwrap_or_default();
-        self.0
+        self.enabled
             .iter()
             .filter(move |(_, config)| config.languages.iter().any(|one| one == language))
             .filter(|(name, config)| is_for(name, config, snapshot, workspace))
@@ -71,9 +75,16 @@ impl Choice {
     }
 
     /// The error of a document that none of the candidates serves. `missing` are those that are not installed.
-    pub fn none_for(snapshot: &Snapshot, missing: Option<QueryError>) -> QueryError {
-        missing.unwrap_or_else(|| QueryError::NoServer {
-            language: language(snapshot).to_owned(),
+    pub fn none_for(&self, snapshot: &Snapshot, missing: Option<QueryError>) -> QueryError {
+        let language = language(snapshot).to_owned();
+        let mut off = self.off.iter();
+        let is_off = off.find(|(_, config)| config.languages.contains(&language));
+        missing.unwrap_or_else(|| match is_off {
+            Some((name, _)) => QueryError::Disabled {
+                name: name.clone(),
+                language,
+            },
+            None => QueryError::NoServer { language },
         })
     }
 
@@ -81,7 +92,7 @@ impl Choice {
     pub fn starts_on_open(&self, language: &str) -> bool {
         let starts =
             |config: &ServerConfig| config.start.unwrap_or_default() == crate::config::Start::Open;
-        self.0
+        self.enabled
             .iter()
             .any(|(_, config)| starts(config) && config.languages.iter().any(|one| one == language))
     }

@@ -326,7 +326,7 @@ impl Pool {
             }
         }
         // If only the preferred one is not what it seemed, it says so itself.
-        empty.ok_or_else(|| Choice::none_for(snapshot, missing))
+        empty.ok_or_else(|| self.choice.none_for(snapshot, missing))
     }
 
     fn slot_of(&self, candidate: Candidate<'_>, snapshot: &Snapshot) -> Arc<Slot> {

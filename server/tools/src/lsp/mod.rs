@@ -396,9 +396,9 @@ fn advised(error: &QueryError, instead: &str) -> ToolError {
         QueryError::NotInstalled { .. } | QueryError::Unusable { .. } => {
             format!("{error}. Until then: {instead}")
         }
-        QueryError::NotSupported { .. } | QueryError::NoServer { .. } => {
-            format!("{error}: {instead}")
-        }
+        QueryError::NotSupported { .. }
+        | QueryError::NoServer { .. }
+        | QueryError::Disabled { .. } => format!("{error}: {instead}"),
         QueryError::TimedOut { .. } | QueryError::Died { .. } => {
             format!("{error}. Ask again, or {instead}")
         }
