@@ -1,6 +1,7 @@
 //! The built-in catalogue of language servers: data in `catalogue.toml`, read once. It starts nothing and looks for
 //! nothing on the machine.
 
+mod own_folder;
 mod survey;
 
 use std::{
@@ -11,6 +12,7 @@ use std::{
 
 use serde::Deserialize;
 
+pub(crate) use self::own_folder::make as make_own_folder;
 pub use self::survey::{Presence, Surveyed, survey};
 
 pub use crate::config::Ready;
@@ -28,6 +30,7 @@ pub(crate) struct Traits {
     pub version: Option<Vec<String>>,
     pub adds_only: bool,
     pub only_with_marker: bool,
+    pub own_folder: Option<String>,
     pub on_save_sources: Vec<String>,
     pub check_progress: Option<String>,
     pub ready_messages: Vec<String>,

@@ -50,7 +50,7 @@ fn every_entry_is_whole() {
 /// A key that no struct has would be forgotten without a word.
 #[test]
 fn every_key_of_an_entry_is_known() {
-    const KEYS: [&str; 30] = [
+    const KEYS: [&str; 31] = [
         "name",
         "command",
         "alternatives",
@@ -70,6 +70,7 @@ fn every_key_of_an_entry_is_known() {
         "version",
         "adds_only",
         "only_with_marker",
+        "own_folder",
         "on_save_sources",
         "check_progress",
         "ready_messages",

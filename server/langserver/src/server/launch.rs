@@ -128,6 +128,7 @@ impl Server {
         };
         let path = find_program(program, config.env.get("PATH").map(OsString::from), root)
             .map_err(no_program)?;
+        catalogue::make_own_folder(traits, config, root);
         let mut command = Command::new(path);
         command
             .args(arguments)
