@@ -233,7 +233,10 @@ async fn configuration_models_and_keys() {
     }
     told.says("config.toml:1: there is no setting `modell`. Did you mean `model`?");
     told.says("`language_servers` is ignored here");
-    told.says(&format!("! mine: {} is a folder", folder.display()));
+    told.says(&format!(
+        "config.toml:3: `language_servers.mine.command`: {} is a folder",
+        folder.display()
+    ));
     told.says("switched off: gopls\n");
     let files: Vec<&Value> = told.json["configuration"]["files"]
         .as_array()
@@ -259,6 +262,56 @@ async fn configuration_models_and_keys() {
             .rsplit("To do:")
             .next()
             .is_some_and(|todo| todo.contains("OPENROUTER_API_KEY"))
+    );
+}
+
+/// Each is one line that says what was probably meant; and what is switched off is not missing.
+#[tokio::test]
+async fn mistakes_that_would_pass_unseen() {
+    let project = project();
+    let config = "[language_servers.rust-analyser]\nsettings = {}\n[language_servers.mine]\ncommand = [\"no-such\"]\n\
+                  languages = [\"python\"]\n[language_servers.half]\ncommand = [\"no-such\"]\n[agent]\ntools = { wrte = false }\n\
+                  [providers.other]\nbase_url = \"127.0.0.1:9/v1\"\napi_key_env = \"NO_SUCH_KEY\"\n\
+                  [language_servers.rust-analyzer]\nenabled = false\n";
+    std::fs::write(project.beside("config").join("config.toml"), config).expect("written");
+    program(&project, "ty", "echo 'ty 0.0.108'");
+    let told = doctor(&project, &[]).await;
+    assert_eq!(told.code, 0, "{}", told.text);
+    let folder = format!("{}/", project.beside("config").display());
+    let warnings = told.json["configuration"]["warnings"].as_array();
+    let warnings: Vec<String> = warnings
+        .expect("a list")
+        .iter()
+        .map(|one| one.as_str().unwrap_or_default().replace(&folder, ""))
+        .collect();
+    assert_eq!(
+        warnings,
+        [
+            "config.toml:6: `language_servers.half` is ignored: no server of this name is known, and one of your own needs `languages` (LSP's ids, as in [\"rust\"]) as well",
+            "config.toml:1: `language_servers.rust-analyser` is ignored: no server of this name is known. Did you mean `rust-analyzer`?",
+            "config.toml:4: `language_servers.mine.command`: no-such was not found",
+            "config.toml:9: `agent.tools.wrte`: there is no tool `wrte`. Did you mean `write`?",
+            "config.toml:11: `providers.other.base_url` must begin with http:// or https://. Did you mean `http://127.0.0.1:9/v1`?",
+            "config.toml:12: `providers.other.api_key_env`: NO_SUCH_KEY is not set in the environment that copydesk was started from",
+        ]
+    );
+    for warning in &warnings {
+        told.says(warning);
+    }
+    told.line(&[
+        "off",
+        "rust",
+        "(1",
+        "file)",
+        "rust-analyzer",
+        "switched",
+        "off",
+    ]);
+    told.line(&["ok", "python", "(2", "files)", "ty"]);
+    let rust = told.language("rust");
+    assert_eq!(
+        (&rust["isNeeded"], &rust["ok"]),
+        (&false.into(), &false.into())
     );
 }
 

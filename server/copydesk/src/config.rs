@@ -4,6 +4,7 @@
 
 mod check;
 mod layer;
+mod meant;
 
 use std::path::{Path, PathBuf};
 
@@ -100,16 +101,18 @@ pub fn load(roots: &[PathBuf], options: &Value) -> Loaded {
     layers.push(Layer::options(options));
     layers.push(Layer::environment());
     let mut whole = Value::Object(serde_json::Map::new());
-    for layer in layers {
+    for layer in &layers {
         let clean = check::clean(layer, &mut warnings);
         merge(&mut whole, clean);
     }
-    let config = serde_json::from_value(whole).unwrap_or_else(|error| {
+    let mut config = serde_json::from_value(whole).unwrap_or_else(|error| {
         warnings.push(format!(
             "the configuration can't be used together: {error}; defaults are used"
         ));
         Config::default()
     });
+    let here = roots.first().map_or(Path::new("/"), PathBuf::as_path);
+    warnings.extend(meant::mend(&mut config, &layers, here));
     Loaded {
         config,
         warnings,

@@ -88,6 +88,11 @@ impl Registry {
         self
     }
 
+    /// The names of the tools.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(String::as_str)
+    }
+
     /// What the model is told, in a fixed order so that prompt caches hit.
     pub fn specs(&self, read_only: bool) -> Vec<Spec> {
         self.tools

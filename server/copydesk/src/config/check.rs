@@ -29,7 +29,7 @@ fn shape() -> Value {
 }
 
 /// The values of the layer that can be used.
-pub fn clean(layer: Layer, warnings: &mut Vec<String>) -> Value {
+pub fn clean(layer: &Layer, warnings: &mut Vec<String>) -> Value {
     let mut values = Value::Object(layer.values.clone());
     let mut unknown = Vec::new();
     known(&mut values, &shape(), &mut Vec::new(), &mut unknown);
@@ -113,7 +113,7 @@ mod tests {
         std::fs::write(&path, toml).expect("the file is written");
         let mut warnings = Vec::new();
         let values = Layer::file(&path, &mut warnings)
-            .map_or_else(|| json!(null), |layer| clean(layer, &mut warnings));
+            .map_or_else(|| json!(null), |layer| clean(&layer, &mut warnings));
         assert_eq!(values, left, "{toml}");
         let shown: Vec<String> = warnings
             .iter()

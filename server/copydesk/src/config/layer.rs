@@ -95,6 +95,18 @@ impl Layer {
         self
     }
 
+    /// Whether this place says something of a key.
+    pub fn says(&self, key: &[&str]) -> bool {
+        let Some((first, rest)) = key.split_first() else {
+            return true;
+        };
+        let mut at = self.values.get(*first);
+        for part in rest {
+            at = at.and_then(|value| value.get(part));
+        }
+        at.is_some()
+    }
+
     /// `path/config.toml:12` of a key, for a warning.
     pub fn place(&self, key: &[String]) -> String {
         match &self.source {

@@ -86,7 +86,13 @@ impl Report {
         };
         writeln!(f)?;
         names(f, "also installed: ", others("found").map(found))?;
-        for server in others("unusable") {
+        // What is wrong with a command that was configured stands with the configuration.
+        let is_told = |server: &&Server| {
+            let key = format!("`language_servers.{}.command`", server.name);
+            let mut warnings = self.configuration.warnings.iter();
+            warnings.any(|warning| warning.contains(&key))
+        };
+        for server in others("unusable").filter(|server| !is_told(server)) {
             let reason = server.reason.as_deref().unwrap_or_default();
             writeln!(f, "  ! {}: {reason}", server.name)?;
         }

@@ -16,7 +16,10 @@ pub(crate) use self::own_folder::make as make_own_folder;
 pub use self::survey::{Presence, Surveyed, survey};
 
 pub use crate::config::Ready;
-use crate::config::{ServerConfig, Servers};
+use crate::{
+    config::{ServerConfig, Servers},
+    server::{NotFound, find_program},
+};
 
 /// What is known of a server beyond its configuration.
 #[derive(Debug, Default, Deserialize)]
@@ -142,6 +145,26 @@ pub fn merged(user: &Servers) -> Servers {
         servers.insert(name.clone(), under.merged_with(over));
     }
     servers
+}
+
+/// The names of all servers that are known without configuration.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    CATALOGUE.servers.iter().map(|server| server.name.as_str())
+}
+
+/// Why none of a server's commands can be run, seen from a project's folder; `None`: one can.
+pub fn why_not(config: &ServerConfig, folder: &Path) -> Option<String> {
+    let mut why = None;
+    for command in config.commands() {
+        let search = config.env.get("PATH").map(Into::into);
+        let reason = match find_program(&command[0], search, folder) {
+            Ok(_) => return None,
+            Err(NotFound::Unusable(reason)) => reason,
+            Err(NotFound::Missing) => "was not found",
+        };
+        why.get_or_insert_with(|| format!("{} {reason}", command[0]));
+    }
+    why
 }
 
 /// The LSP language id of a file, by its name.
