@@ -75,6 +75,127 @@ async fn a_server_that_does_not_serve_is_told_as_what_it_is() {
     assert!(message.contains("no language server"), "{message}");
 }
 
+/// Whoever asks must know whether to install something, to configure something, or to do without.
+#[tokio::test]
+async fn unknown_switched_off_and_not_installed_are_three_answers() {
+    let off = json!({ "rust-analyzer": { "enabled": false } });
+    let missing = json!({ "rust-analyzer": { "command": ["no-such-analyzer"] } });
+    for (servers, language, expected) in [
+        (
+            json!({}),
+            "no-such-language",
+            "no language server is known for no-such-language",
+        ),
+        (
+            off,
+            "rust",
+            "rust-analyzer is switched off by the configuration ([language_servers.rust-analyzer] has enabled = false), and no other language server for rust is known",
+        ),
+        (
+            missing,
+            "rust",
+            "rust-analyzer is not installed (no-such-analyzer was not found); install it with: rustup component add rust-analyzer rust-src",
+        ),
+    ] {
+        let message = told(servers, language).await;
+        let expected = format!("diagnostics of a.scripted are unavailable: {expected}");
+        assert_eq!(message, expected);
+    }
+}
+
+/// Hints are no task: they are told apart, in a line.
+#[tokio::test]
+async fn hints_are_not_counted_as_problems() {
+    let project = Project::with(&[("scripted.root", "")]);
+    let text = "MEH\nthis is BAD\nMEH\nMEH\nMEH\n";
+    project.write("a.scripted", text);
+    let look = json!({ "operation": "diagnostics", "filePath": "a.scripted" });
+    let edit = json!({ "filePath": "a.scripted", "oldString": "BAD", "newString": "MEH" });
+    let model = ScriptedModel::start([
+        Reply::call("lsp", look.clone()).into(),
+        Step::from(move |asked: &Asked| {
+            assert_eq!(
+                asked.tool_results()[0].1,
+                "1 problem in a.scripted (checked just now):\na.scripted:2:9: error this is BAD (scripted)\nand 4 hints: 1:1 this is MEH; 3:1 this is MEH; 4:1 this is MEH; …"
+            );
+            Reply::call("edit", edit).and_call("lsp", look)
+        }),
+        Step::from(|asked: &Asked| {
+            let results = asked.tool_results();
+            let told = results[0].1;
+            assert!(told.contains("No new problems in the files looked at (1 cured)."), "{told}");
+            assert_eq!(
+                results[1].1,
+                "No problems in a.scripted (checked just now)\n5 hints: 1:1 this is MEH; 2:9 this is MEH; 3:1 this is MEH; …"
+            );
+            Reply::text("Done.")
+        }),
+    ])
+    .await;
+    let mut options = world::options(&model);
+    options["language_servers"] = world::language_server(&[]);
+    let editor = Editor::start(Setup {
+        ways: Ways::vscode(),
+        root: project.root().to_owned(),
+        options,
+        ..Setup::default()
+    })
+    .await;
+    let uri = tests::client::uri(&project.path("a.scripted"));
+    editor.open_text(&uri, "scripted", text);
+    let finished = world::ask(&editor, json!({ "prompt": "check", "uri": uri })).await;
+    assert_eq!(finished["status"], "done", "{finished}");
+    assert_eq!(editor.shutdown().await, 0);
+}
+
+/// In a project that ignores nothing, what we have built is neither found nor seen by git.
+#[tokio::test]
+async fn the_folder_that_rust_analyzer_builds_in_is_left_alone() {
+    let project = Project::rust("pub fn one() -> u32 {\n    let one = 1;\n    one\n}\n");
+    let git = |arguments: &[&str]| {
+        let ran = std::process::Command::new("git")
+            .args(["-c", "user.name=x", "-c", "user.email=x@x"])
+            .args(arguments)
+            .current_dir(project.root())
+            .output()
+            .expect("git runs");
+        assert!(ran.status.success(), "{arguments:?}");
+        String::from_utf8(ran.stdout).expect("UTF-8")
+    };
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "x"]);
+    let model = ScriptedModel::start([
+        // A file that is on disk is checked in full, by cargo too.
+        Reply::call(
+            "lsp",
+            json!({ "operation": "diagnostics", "filePath": "src/lib.rs" }),
+        )
+        .into(),
+        Reply::call("glob", json!({ "pattern": "**/*" }))
+            .and_call("grep", json!({ "pattern": "." }))
+            .into(),
+        Step::from(|asked: &Asked| {
+            let results = asked.tool_results();
+            let all: Vec<&str> = results.iter().map(|(_, output)| *output).collect();
+            Reply::text(all.join("\n"))
+        }),
+    ])
+    .await;
+    let editor = world::editor(Ways::vscode(), &project, &model).await;
+    let uri = tests::client::uri(&project.path("src/lib.rs"));
+    let finished = world::ask(&editor, json!({ "prompt": "look", "uri": uri })).await;
+    let message = finished["message"].as_str().unwrap_or_default();
+    assert!(message.contains("src/lib.rs"), "{finished}");
+    assert!(!message.contains("target"), "{message}");
+    let ours = project.path("target/copydesk");
+    assert!(ours.join("debug").is_dir(), "it has built nothing");
+    let lock = git(&["status", "--porcelain"]);
+    assert!(!lock.contains("target"), "{lock}");
+    assert!(ours.join("CACHEDIR.TAG").is_file());
+    assert_eq!(editor.shutdown().await, 0);
+}
+
 /// An editor with the scripted language server and no model but the built-in one.
 async fn fixing(ways: Ways, arguments: &[&str]) -> (Project, Editor, String) {
     let project = Project::with(&[("scripted.root", ""), ("a.scripted", "good\n")]);

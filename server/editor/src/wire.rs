@@ -86,6 +86,11 @@ impl Problem {
         }
     }
 
+    /// Whether it is no more than a hint: nobody means those by "all problems".
+    pub(crate) fn is_hint(&self) -> bool {
+        severity_of(self.json["severity"].as_u64()) > Severity::Warning
+    }
+
     /// The first line of its message that says something.
     pub(crate) fn headline(&self) -> &str {
         self.message

@@ -7,6 +7,7 @@ mod diff;
 mod edit;
 mod glob;
 mod grep;
+pub mod hints;
 mod invalid;
 mod list;
 mod lsp;

@@ -1,16 +1,17 @@
 //! A language server for tests and benches that does what its arguments say, and real ones can't be
-//! made to do. It knows no language: every line that holds `BAD` is a problem, and the quick fix
-//! puts `GOOD` in its place.
+//! made to do. It knows no language: every line that holds `BAD` is a problem, every other one that holds `MEH` a hint, and the
+//! quick fix puts `GOOD` in its place (but none of `VERY BAD`, which has none).
 //!
-//! `language_server [--hang METHOD] [--die-on METHOD] [--exit-at-once] [--noise] [--sink] [--stamps FILE]`
+//! `language_server [--hang METHOD [--until FILE]] [--die-on METHOD] [--exit-at-once] [--noise] [--sink] [--stamps FILE]`
 //!
-//! `--sink` answers `initialize` and `shutdown`, and swallows all else without looking at it: what
+//! `--hang` gives that method no answer, or none `--until` this file is there. `--sink` answers `initialize` and `shutdown`, and swallows all else without looking at it: what
 //! is measured with it is the sender. `--stamps` writes down when each text came: its length, and nanoseconds since 1970.
 
 use std::{
     collections::BTreeMap,
     fs::File,
     io::{self, BufRead, Write},
+    path::PathBuf,
     process,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 
 struct Options {
     hang: Option<String>,
+    until: Option<PathBuf>,
     die_on: Option<String>,
     noise: bool,
     sink: bool,
@@ -38,6 +40,7 @@ fn main() -> io::Result<()> {
     }
     let options = Options {
         hang: value("--hang"),
+        until: value("--until").map(PathBuf::from),
         die_on: value("--die-on"),
         noise: flag("--noise"),
         sink: flag("--sink"),
@@ -73,7 +76,13 @@ fn act(
         process::exit(4);
     }
     if options.hang.as_deref() == Some(method) {
-        return Ok(());
+        let Some(file) = &options.until else {
+            return Ok(());
+        };
+        // As one that is busy: what comes after it waits too.
+        while !file.exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
     if options.noise {
         io::stdout().write_all(b"this is no message\n")?;
@@ -126,7 +135,8 @@ fn act(
                     "edit": { "changes": { (uri.as_str()): [{ "range": problem["range"], "newText": "GOOD" }] } },
                 })
             };
-            Value::Array(here.map(fix).collect())
+            let curable = here.filter(|problem| problem["code"] != "very");
+            Value::Array(curable.map(fix).collect())
         }
         "exit" => process::exit(0),
         _ => Value::Null,
@@ -139,16 +149,24 @@ fn act(
 
 fn problems(text: &str) -> Vec<Value> {
     let problem = |(line, content): (usize, &str)| {
-        let at = content.find("BAD")?;
-        Some(json!({
+        let (at, severity, message) = match (content.find("BAD"), content.find("MEH")) {
+            (Some(at), _) => (at, 1, "this is BAD"),
+            (None, Some(at)) => (at, 4, "this is MEH"),
+            (None, None) => return None,
+        };
+        let mut problem = json!({
             "range": {
                 "start": { "line": line, "character": at },
                 "end": { "line": line, "character": at + 3 },
             },
-            "severity": 1,
+            "severity": severity,
             "source": "scripted",
-            "message": "this is BAD",
-        }))
+            "message": message,
+        });
+        if content.contains("VERY BAD") {
+            problem["code"] = json!("very");
+        }
+        Some(problem)
     };
     text.lines().enumerate().filter_map(problem).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use langserver::Diagnostic;
+use langserver::{Diagnostic, Severity};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc::Result;
@@ -83,7 +83,8 @@ pub(crate) fn handle(connection: &Connection, params: Value) -> Result<Value> {
     };
     let encoding = connection.client.encoding;
     let known = connection.pool.known_diagnostics(&snapshot.uri);
-    let different: HashSet<_> = known.iter().map(|one| (one.range, &one.message)).collect();
+    let counted = known.iter().filter(|one| one.severity <= Severity::Warning);
+    let different: HashSet<_> = counted.map(|one| (one.range, &one.message)).collect();
     let known = Known {
         here: here(&known, &snapshot, query.range, encoding),
         in_file: different.len(),
@@ -109,7 +110,7 @@ fn query(range: Span, context: Context) -> Query {
 /// What the servers that we run have last said of a document.
 struct Known {
     here: Vec<Problem>,
-    /// How many there are in the whole file.
+    /// How many there are in the whole file, hints left out.
     in_file: usize,
     /// A language server can be asked when a run starts.
     can_ask: bool,
@@ -162,7 +163,8 @@ fn actions(snapshot: &Snapshot, query: Query, known: Known) -> Vec<Action> {
             });
         }
     }
-    if query.wants(kinds::FIX_ALL) && known.in_file.max(told.len()) > 1 {
+    let counted: Vec<Problem> = told.into_iter().filter(|one| !one.is_hint()).collect();
+    if query.wants(kinds::FIX_ALL) && known.in_file.max(counted.len()) > 1 {
         let list = |problems: &[Problem]| -> Vec<Value> {
             problems
                 .iter()
@@ -170,12 +172,12 @@ fn actions(snapshot: &Snapshot, query: Query, known: Known) -> Vec<Action> {
                 .collect()
         };
         // What our servers know need not be carried along: it is looked up when the run starts.
-        let (count, argument) = if known.in_file >= told.len() {
+        let (count, argument) = if known.in_file >= counted.len() {
             (known.in_file, json!({ "uri": uri }))
         } else {
             (
-                told.len(),
-                json!({ "uri": uri, "diagnostics": list(&told) }),
+                counted.len(),
+                json!({ "uri": uri, "diagnostics": list(&counted) }),
             )
         };
         actions.push(Action {
@@ -383,6 +385,30 @@ mod tests {
                 "Fix all 7 problems in this file with agent",
                 ASK_TITLE,
             ],
+        );
+    }
+
+    /// A fix of all leaves hints alone, so they are not promised.
+    #[test]
+    fn hints_are_not_counted() {
+        let mut hint = problem(0, "hint");
+        hint.json["severity"] = json!(4);
+        let titles = |problems: Vec<Problem>| -> Vec<String> {
+            let query = Query {
+                problems,
+                ..cursor()
+            };
+            let offered = offered(query, nothing()).into_iter();
+            let titles = offered.map(|action| action.title);
+            titles.filter(|title| title.starts_with("Fix")).collect()
+        };
+        assert_eq!(
+            titles(vec![problem(0, "a"), hint.clone()]),
+            ["Fix with agent: a", "Fix with agent: hint"]
+        );
+        assert_eq!(
+            titles(vec![problem(0, "a"), hint, problem(0, "b")])[3],
+            "Fix all 2 problems in this file with agent"
         );
     }
 

@@ -493,9 +493,9 @@ fn share(patience: &Patience, part: f32) -> Patience {
     }
 }
 
-/// Hints are notes on other problems, or greyed-out code.
+/// What is worth acting on: hints and information are notes on other problems, greyed-out code, matters of taste.
 pub(super) fn counted(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    found.retain(|one| one.severity < crate::answer::Severity::Hint);
+    found.retain(|one| one.severity <= crate::answer::Severity::Warning);
     found.sort_by_key(|one| (one.range, one.severity));
     found
 }
