@@ -190,7 +190,7 @@ async fn a_server_that_never_answers_is_pending_and_holds_up_no_cancel() {
             assert_eq!(finished["status"], "done");
             assert_eq!(
                 told(output),
-                "Pending: scripted-server has not finished: a.scripted; ask `lsp` `diagnostics` later."
+                "Pending: scripted-server has not finished: a.scripted; you are told when it is known."
             );
         }
         assert_eq!(editor.shutdown().await, 0);

@@ -7,6 +7,7 @@ mod consequences;
 mod doctor;
 mod edits;
 mod killed;
+mod later;
 mod main_job;
 mod models;
 mod neovim;

@@ -198,6 +198,110 @@ async fn an_interrupt_cancels_the_run() {
     assert!(err.contains("cancelled"), "{err}");
 }
 
+/// The scripted language server for Rust, in the person's own configuration.
+fn with_server(project: &Project, arguments: &[&str]) {
+    let mut command = vec![env!("CARGO_BIN_EXE_language_server")];
+    command.extend(arguments);
+    let config = format!(
+        "[language_servers.scripted-server]\ncommand = {command:?}\nlanguages = [\"rust\"]\nroot_markers = [\"scripted.root\"]\nenabled = true\n"
+    );
+    std::fs::write(project.beside("config").join("config.toml"), config).expect("a configuration");
+}
+
+/// A script must be able to tell whether all was fixed, some, or nothing.
+#[tokio::test]
+async fn the_code_of_a_fix_says_how_much_of_it_was_done() {
+    let text = "a BAD\nVERY BAD\nb BAD\nVERY BAD\n";
+    let project = Project::with(&[
+        ("scripted.root", ""),
+        ("a.rs", text),
+        ("b.rs", "VERY BAD\n"),
+        ("c.rs", "MEH\n"),
+    ]);
+    with_server(&project, &[]);
+    let (code, out, err) = run(&project, &["fix", "a.rs"]).await;
+    assert_eq!(code, 4, "{out}{err}");
+    assert!(out.starts_with("Fixed 2 of 4 problems."), "{out}{err}");
+    assert!(
+        err.ends_with("copydesk: 2 of 4 problems are left\n"),
+        "{out}{err}"
+    );
+    assert_eq!(
+        project.read("a.rs"),
+        text.replace(" BAD\n", " GOOD\n")
+            .replace("VERY GOOD", "VERY BAD")
+    );
+    // Of one place all was fixed, whatever is left elsewhere.
+    project.write("a.rs", text);
+    let (code, out, err) = run(&project, &["fix", "a.rs:3"]).await;
+    assert_eq!(code, 0, "{out}{err}");
+    let (code, out, err) = run(&project, &["fix", "b.rs"]).await;
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.starts_with("Not fixed:"), "{out}{err}");
+    assert!(err.ends_with("copydesk: failed\n"), "{err}");
+    let (code, out, err) = run(&project, &["fix", "c.rs"]).await;
+    assert_eq!(code, 0, "{out}{err}");
+    assert_eq!(
+        out, "No problems found in c.rs.\n1 hint: 1:1 this is MEH\n",
+        "{err}"
+    );
+}
+
+/// A model that says so and has not done it, or has done half of it.
+#[tokio::test]
+async fn the_code_of_a_fix_does_not_trust_the_model() {
+    for (new, expected) in [("worse BAD", 1), ("fine", 4)] {
+        let project = Project::with(&[("scripted.root", ""), ("a.rs", "a BAD\nb BAD\n")]);
+        let change = json!({ "filePath": "a.rs", "oldString": "a BAD", "newString": new });
+        let model = ScriptedModel::start([
+            Reply::call("edit", change).into(),
+            Reply::text("All fixed.").into(),
+        ])
+        .await;
+        with_server(&project, &[]);
+        let path = project.beside("config").join("config.toml");
+        let servers = std::fs::read_to_string(&path).expect("a configuration");
+        configure(&project, &model);
+        let config = std::fs::read_to_string(&path).expect("a configuration");
+        std::fs::write(&path, config + &servers).expect("a configuration");
+        let (code, out, err) = run(&project, &["fix", "a.rs"]).await;
+        assert_eq!(code, expected, "{new}: {out}{err}");
+        assert_eq!(out, "All fixed.\n", "{err}");
+    }
+}
+
+/// What is typed is seen from --dir; or from where one stands, as a shell completes it.
+#[tokio::test]
+async fn a_file_is_looked_for_in_the_folder_that_is_named() {
+    let project = Project::with(&[
+        ("p/c/scripted.root", ""),
+        ("p/c/a.rs", "this is BAD\n"),
+        ("p/c/b.rs", "this is BAD\n"),
+    ]);
+    with_server(&project, &[]);
+    for (file, name) in [("a.rs:1", "p/c/a.rs"), ("p/c/b.rs", "p/c/b.rs")] {
+        let (code, out, err) = run(&project, &["fix", "--dir", "p/c", file]).await;
+        assert_eq!(code, 0, "{file}: {out}{err}");
+        assert_eq!(project.read(name), "this is GOOD\n");
+    }
+    let (code, _, err) = run(&project, &["fix", "--dir", "p/c", "none.rs"]).await;
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("p/c/none.rs does not exist"), "{err}");
+}
+
+/// rust-analyzer finds nothing in what belongs to no crate, and says so only by a hint.
+#[tokio::test]
+async fn a_file_that_is_part_of_no_crate_is_said_to_be() {
+    let project = Project::rust("pub fn one() {}\n");
+    project.write("src/lost.rs", "pub fn lost() -> u32 {\n    \"text\"\n}\n");
+    let (code, out, err) = run(&project, &["fix", "src/lost.rs"]).await;
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(
+        out.starts_with("No problems found in src/lost.rs") && out.contains("This file is not "),
+        "{out}{err}"
+    );
+}
+
 #[tokio::test]
 async fn fix_finds_and_fixes_problems_without_an_editor() {
     let project = Project::with(&[
@@ -205,11 +309,7 @@ async fn fix_finds_and_fixes_problems_without_an_editor() {
         ("a.rs", "this is BAD\nand BAD\n"),
         ("a.unknown", "this is BAD\n"),
     ]);
-    let config = format!(
-        "[language_servers.scripted-server]\ncommand = [{:?}]\nlanguages = [\"rust\"]\nroot_markers = [\"scripted.root\"]\nenabled = true\n",
-        env!("CARGO_BIN_EXE_language_server")
-    );
-    std::fs::write(project.beside("config").join("config.toml"), config).expect("a configuration");
+    with_server(&project, &[]);
     let (code, out, err) = run(&project, &["fix", "a.rs:2"]).await;
     assert_eq!(code, 0, "{out}{err}");
     assert!(out.contains("the problem is gone"), "{out}{err}");
@@ -244,7 +344,10 @@ async fn a_fix_that_fixes_nothing_has_failed() {
     std::fs::write(&path, config + &server).expect("a configuration");
     let (code, out, err) = run(&project, &["fix", "a.rs"]).await;
     assert_eq!(code, 1, "{out}{err}");
-    assert!(err.contains("I would not know how."), "{out}{err}");
+    assert_eq!(out, "I would not know how.\n", "{err}");
+    // What was said need not be said again.
+    assert!(err.ends_with("copydesk: failed\n"), "{err}");
+    assert!(!err.contains("I would not"), "{err}");
     let (code, out, err) = run(&project, &["fix", "a.rs", "--read-only"]).await;
     assert_eq!(code, 0, "it was not to change anything: {out}{err}");
     let (code, out, err) = run(

@@ -91,7 +91,26 @@ pub enum EventKind {
         files: Vec<String>,
         /// What the run used.
         usage: Usage,
+        /// What became of the problems, of a run that was to fix some and was done. Doors of people tell it by their own
+        /// means: it has no wire form.
+        cure: Option<Cure>,
     },
+}
+
+/// What became of the problems that a run was to fix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cure {
+    /// None is left.
+    Whole,
+    /// Some are.
+    Part {
+        /// How many are left.
+        left: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// The language server has not said in time.
+    Unchecked,
 }
 
 /// How a run stands or ended.
@@ -172,6 +191,7 @@ impl EventKind {
                 message,
                 files,
                 usage,
+                cure: _,
             } => (
                 "finished",
                 json!({ "status": status.as_str(), "message": message, "files": files, "usage": usage_json(usage) }),

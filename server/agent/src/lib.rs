@@ -13,7 +13,7 @@ mod time;
 
 pub use agent::{Agent, RunRequest, StartError, Task, UnknownSession};
 pub use config::AgentConfig;
-pub use event::{Event, EventKind, Focus, Observer, Status, range_json, usage_json};
+pub use event::{Cure, Event, EventKind, Focus, Observer, Status, range_json, usage_json};
 pub use model::Usage;
 pub use session::{RunInfo, SessionInfo};
 pub use time::rfc3339;

@@ -2,6 +2,7 @@
 //! It never speaks to a person: all that happens goes out as events.
 
 mod calls;
+mod later;
 mod stream;
 
 use std::{sync::Arc, time::Duration};
@@ -9,15 +10,16 @@ use std::{sync::Arc, time::Duration};
 use langserver::{Diagnosis, Diagnostic, Severity};
 use model::{Block, Message, Provider, Request, Role, Stop, ToolSpec, Usage};
 use tokio_util::sync::CancellationToken;
-use tools::Context;
-use workspace::ByteRange;
+use tools::{Context, aftermath, hints, problems::Problem};
+use workspace::{ByteRange, Snapshot};
 
 use crate::{
     agent::{Agent, RunRequest, Task},
-    event::{EventKind, Observer, Status},
+    event::{Cure, EventKind, Observer, Status},
     prompt,
     session::Session,
 };
+use later::Open;
 use stream::Outlet;
 
 /// How long a run looks for problems when it was given none: a cold language server included.
@@ -32,6 +34,9 @@ pub(crate) struct Run {
     outlet: Arc<Outlet>,
     usage: Usage,
     last_text: String,
+    cure: Option<Cure>,
+    /// What servers had not finished about the changes so far.
+    open: Option<Open>,
 }
 
 /// Why a run ended, when it was not simply done.
@@ -59,14 +64,16 @@ impl Run {
             request,
             usage: Usage::default(),
             last_text: String::new(),
+            cure: None,
+            open: None,
         };
         tokio::spawn(async move {
-            let (status, message, usage) = match tokio::spawn(run.work()).await {
+            let (status, message, usage, cure) = match tokio::spawn(run.work()).await {
                 Ok(end) => end,
                 Err(error) => {
                     tracing::error!(%error, "a run panicked");
                     let message = "an internal error ended the run; what it had changed stays, and the log has the details";
-                    (Status::Failed, message.to_owned(), Usage::default())
+                    (Status::Failed, message.to_owned(), Usage::default(), None)
                 }
             };
             // A door that was told of the end must find the session at rest.
@@ -76,18 +83,19 @@ impl Run {
                 message,
                 files: outlet.files(),
                 usage,
+                cure,
             });
         });
     }
 
-    async fn work(mut self) -> (Status, String, Usage) {
+    async fn work(mut self) -> (Status, String, Usage, Option<Cure>) {
         let end = self.steps().await;
         let (status, message) = match end {
             Ok(()) => (Status::Done, self.last_text.trim().to_owned()),
             Err(End::Cancelled) => (Status::Cancelled, "Cancelled".to_owned()),
             Err(End::Failed(message)) => (Status::Failed, message),
         };
-        (status, message, self.usage)
+        (status, message, self.usage, self.cure)
     }
 
     async fn steps(&mut self) -> Result<(), End> {
@@ -123,6 +131,7 @@ impl Run {
         for message in notices {
             self.outlet.emit(EventKind::Notice { message });
         }
+        let before = focus.as_ref().and_then(|focus| cx.read(&focus.uri).ok());
         let asked = prompt::request(&self.request.task, &problems, focus.as_ref(), &cx);
         let mut request = Request {
             system,
@@ -134,9 +143,15 @@ impl Run {
         let end = self.converse(&mut request, &cx).await;
         self.session.keep(request.messages);
         // Words alone fix nothing: whoever counts on it must be able to tell.
-        let is_fix = matches!(self.request.task, Task::Fix(_));
-        if end.is_ok() && is_fix && !self.request.read_only && self.outlet.files().is_empty() {
-            return Err(End::Failed(self.last_text.trim().to_owned()));
+        let is_fix = matches!(self.request.task, Task::Fix(_)) && !self.request.read_only;
+        if end.is_ok() && is_fix {
+            let has_changed = !self.outlet.files().is_empty();
+            if has_changed {
+                self.cure = self.cure(&problems, before, &cx).await;
+            }
+            if !has_changed || matches!(self.cure, Some(Cure::Part { left, of }) if left == of) {
+                return Err(End::Failed(self.last_text.trim().to_owned()));
+            }
         }
         end
     }
@@ -163,7 +178,7 @@ impl Run {
                 blocks,
             });
             if answer.calls.is_empty() {
-                return match answer.stop {
+                let ended = match answer.stop {
                     Stop::Length => Err(End::Failed(
                         "the model's answer was cut at its output limit: ask for less at once, or raise max_output".into(),
                     )),
@@ -172,6 +187,16 @@ impl Run {
                     )),
                     _ => Ok(()),
                 };
+                let news = match ended {
+                    Ok(()) => self.last_news(cx).await,
+                    Err(_) => None,
+                };
+                let Some(news) = news else {
+                    return ended;
+                };
+                // It counts them as its own, or says why they are none of them; either way it is told of them once.
+                request.messages.push(Message::user(news));
+                continue;
             }
             let results = self.make(&answer.calls, cx).await;
             request.messages.push(Message {
@@ -217,9 +242,11 @@ impl Run {
             }
         };
         // Hints are notes on other problems, or greyed-out code: nobody asked to have those fixed.
-        let here: Vec<Diagnostic> = found
+        let (counted, hinted): (Vec<_>, Vec<_>) = found
             .into_iter()
-            .filter(|problem| problem.severity <= Severity::Warning)
+            .partition(|problem| problem.severity <= Severity::Warning);
+        let here: Vec<Diagnostic> = counted
+            .into_iter()
             .filter(|problem| focus.range.is_none_or(|range| meets(range, problem.range)))
             .collect();
         if here.is_empty() {
@@ -237,9 +264,51 @@ impl Run {
                 None => ".".to_owned(),
             };
             self.last_text = format!("No problems found{place} in {shown}{unchecked}{but}");
+            // Some say why there are none: that the file is no part of any crate.
+            if let Some(line) = self.hints(hinted, &shown, cx) {
+                self.last_text.push_str(&format!("\n{line}"));
+            }
             return Ok(None);
         }
         Ok(Some(here))
+    }
+
+    fn hints(&self, mut hinted: Vec<Diagnostic>, shown: &str, cx: &Context) -> Option<String> {
+        let focus = self.request.focus.as_ref()?;
+        let snapshot = cx.read(&focus.uri).ok()?;
+        hinted.sort_by_key(|one| (one.severity, one.range));
+        let told = |one| Problem::new(shown.to_owned(), one, &snapshot);
+        hints::line(&hinted.iter().map(told).collect::<Vec<_>>())
+    }
+
+    /// What became of these problems of a text.
+    async fn cure(
+        &mut self,
+        problems: &[Diagnostic],
+        before: Option<Snapshot>,
+        cx: &Context,
+    ) -> Option<Cure> {
+        let before = before?;
+        self.session.set_step("Checking what is left");
+        // Whoever waits in an editor has seen what was done; a file is for a script, and is checked in full.
+        let patience = match before.is_buffer() {
+            true => aftermath::DEADLINE,
+            false => LOOK,
+        };
+        let pool = &self.agent.pool;
+        let left = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => None,
+            left = pool.left_of(problems, &before, patience, &cx.cancel) => left,
+        };
+        Some(match left {
+            None => Cure::Unchecked,
+            Some(0) => Cure::Whole,
+            Some(left) => Cure::Part {
+                left,
+                of: problems.len(),
+            },
+        })
     }
 
     fn tools(&self) -> Vec<ToolSpec> {

@@ -71,9 +71,10 @@ pub enum Command {
     },
     /// Fixes the problems that language servers find in a file, or at one place in it.
     ///
-    /// Exit codes as for `run`.
+    /// Exits with 0 when all of them are gone, 4 when some are left (or nobody could tell in time), 1 when none was fixed;
+    /// else as `run`.
     Fix {
-        /// FILE, FILE:LINE or FILE:LINE:COLUMN, counted from 1.
+        /// FILE, FILE:LINE or FILE:LINE:COLUMN, counted from 1; the file as seen from --dir, else from here.
         #[arg(value_name = "FILE[:LINE[:COLUMN]]")]
         file: String,
         #[command(flatten)]

@@ -3,13 +3,13 @@
 
 use std::{
     io::{Read as _, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use agent::{Event, EventKind, Focus, Observer, RunRequest, StartError, Status, Task};
+use agent::{Cure, Event, EventKind, Focus, Observer, RunRequest, StartError, Status, Task};
 use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use serde_json::Value;
@@ -54,6 +54,9 @@ pub async fn fix(file: String, options: RunOptions) -> anyhow::Result<ExitCode> 
     start(Task::Fix(Vec::new()), Some(file), options).await
 }
 
+/// The exit code of a fix that cured some of what it was to cure, or of which nobody could say in time.
+const NOT_ALL: u8 = 4;
+
 /// What was typed can't be meant: exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -72,8 +75,7 @@ async fn start(task: Task, file: Option<String>, options: RunOptions) -> anyhow:
     }
     let focus = match file {
         None => None,
-        // What is typed counts from where one stands, not from --dir.
-        Some(file) => Some(focus(&file, &workspace)?),
+        Some(file) => Some(focus(&file, &root, &workspace)?),
     };
     let (ended, end) = oneshot::channel();
     let printer = Arc::new(Printer {
@@ -81,7 +83,7 @@ async fn start(task: Task, file: Option<String>, options: RunOptions) -> anyhow:
         root,
         ended: Mutex::new(Some(ended)),
         midline: Mutex::new(false),
-        said: Mutex::new(false),
+        said: Mutex::default(),
     });
     let request = RunRequest {
         task,
@@ -97,20 +99,23 @@ async fn start(task: Task, file: Option<String>, options: RunOptions) -> anyhow:
         Err(error) => bail!(error),
     };
     let mut end = std::pin::pin!(end);
-    let status = tokio::select! {
-        status = &mut end => status,
+    let ended = tokio::select! {
+        ended = &mut end => ended,
         () = interrupts.wait() => {
             let _ = agent.cancel(&session);
             end.await
         }
     };
     let _ = tokio::time::timeout(Duration::from_secs(2), pool.shutdown()).await;
-    Ok(ExitCode::from(match status.unwrap_or(Status::Failed) {
-        Status::Done => 0,
-        Status::Failed | Status::Running => 1,
-        Status::Denied => 3,
-        Status::Cancelled => 130,
-    }))
+    Ok(ExitCode::from(
+        match ended.unwrap_or((Status::Failed, None)) {
+            (Status::Done, None | Some(Cure::Whole)) => 0,
+            (Status::Done, Some(Cure::Part { .. } | Cure::Unchecked)) => NOT_ALL,
+            (Status::Failed | Status::Running, _) => 1,
+            (Status::Denied, _) => 3,
+            (Status::Cancelled, _) => 130,
+        },
+    ))
 }
 
 /// Ctrl-C and a polite kill.
@@ -165,9 +170,14 @@ pub fn workspace_folder(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     Ok(whole)
 }
 
-fn focus(file: &str, workspace: &Workspace) -> anyhow::Result<Focus> {
+fn focus(file: &str, root: &Path, workspace: &Workspace) -> anyhow::Result<Focus> {
     let here = std::env::current_dir().context("the current folder can't be read")?;
-    let place = Place::parse(file, &here).map_err(Usage)?;
+    // As one sees it from the folder that was named; or from where one stands, as a shell completes it.
+    let from_here = || Place::parse(file, &here).ok();
+    let place = match Place::parse(file, root) {
+        Ok(place) => place,
+        Err(error) => from_here().ok_or(Usage(error))?,
+    };
     let path = place
         .path
         .canonicalize()
@@ -214,13 +224,24 @@ impl Host for NoEditor {
     }
 }
 
+/// How a run ended, and what it cured.
+type End = (Status, Option<Cure>);
+
 /// Prints a run: the answer to stdout and the steps to stderr, or all events to stdout as JSON.
 struct Printer {
     json: bool,
     root: PathBuf,
-    ended: Mutex<Option<oneshot::Sender<Status>>>,
+    ended: Mutex<Option<oneshot::Sender<End>>>,
     midline: Mutex<bool>,
-    said: Mutex<bool>,
+    said: Mutex<Said>,
+}
+
+/// What the model has said.
+#[derive(Default)]
+struct Said {
+    /// Since it last called a tool, or before that.
+    last: String,
+    is_over: bool,
 }
 
 impl Observer for Printer {
@@ -233,10 +254,10 @@ impl Observer for Printer {
         } else {
             self.print(&event.kind);
         }
-        if let EventKind::Finished { status, .. } = &event.kind
+        if let EventKind::Finished { status, cure, .. } = &event.kind
             && let Some(ended) = lock(&self.ended).take()
         {
-            let _ = ended.send(*status);
+            let _ = ended.send((*status, *cure));
         }
     }
 }
@@ -250,9 +271,14 @@ impl Printer {
                 let _ = out.write_all(delta.as_bytes());
                 let _ = out.flush();
                 *lock(&self.midline) = !delta.ends_with('\n');
-                *lock(&self.said) = true;
+                let mut said = lock(&self.said);
+                if std::mem::take(&mut said.is_over) {
+                    said.last.clear();
+                }
+                said.last.push_str(delta);
             }
             EventKind::ToolCall { title, .. } => {
+                lock(&self.said).is_over = true;
                 self.end_line();
                 eprintln!("  {title}");
             }
@@ -275,17 +301,33 @@ impl Printer {
             }
             EventKind::Notice { message } => eprintln!("copydesk: {message}"),
             EventKind::Finished {
-                status, message, ..
+                status,
+                message,
+                cure,
+                ..
             } => {
                 self.end_line();
+                let said = lock(&self.said);
+                let is_said = said.last.trim() == message;
                 if *status != Status::Done {
                     let status = status.as_str();
-                    match message.eq_ignore_ascii_case(status) {
+                    match is_said || message.eq_ignore_ascii_case(status) {
                         true => eprintln!("copydesk: {status}"),
                         false => eprintln!("copydesk: {status}: {message}"),
                     }
-                } else if !*lock(&self.said) {
+                } else if said.last.is_empty() {
                     let _ = writeln!(std::io::stdout().lock(), "{message}");
+                }
+                match cure {
+                    Some(Cure::Part { left, of }) => {
+                        eprintln!("copydesk: {left} of {of} problems are left");
+                    }
+                    Some(Cure::Unchecked) => {
+                        eprintln!(
+                            "copydesk: whether the problems are gone is not known: the language server has not checked it in time"
+                        );
+                    }
+                    Some(Cure::Whole) | None => {}
                 }
             }
             EventKind::Reasoning { .. } | EventKind::ToolResult { .. } | EventKind::Usage(_) => {}

@@ -60,7 +60,8 @@ async fn a_server_that_could_not_load_the_project_is_quoted() {
         says(&stand, "diagnostics", "a.rs", json!({}), &clean).await;
         let before = stand.cx.workspace.read(&stand.uri("a.rs")).expect("read");
         std::fs::write(stand.path("a.rs"), "fn old() { }\n").expect("written");
-        let told = aftermath::told(&[before], &stand.cx).await.expect("told");
+        let told = aftermath::told(&[before], None, &stand.cx).await;
+        let told = told.text.expect("told");
         assert_eq!(told.contains(TROUBLE), health != "ok", "{told}");
         let status = &stand.cx.pool.status()[0];
         assert_eq!(status.trouble.is_some(), health != "ok");

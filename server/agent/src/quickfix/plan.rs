@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use model::{Block, Message, Role};
 use serde_json::{Value, json};
-use tools::{aftermath, problems::Problem};
+use tools::{aftermath, hints, problems::Problem};
 
 use super::choice;
 
@@ -24,7 +24,7 @@ const MORE: &str = "For more than a language server's own fixes, set OPENAI_API_
 
 /// Looks at what was said and done so far.
 pub fn next(messages: &[Message]) -> Next {
-    let Some((prompt, done)) = read(messages) else {
+    let Some(Read { prompt, done, news }) = read(messages) else {
         return Next::GiveUp(nothing_to_do());
     };
     let targets = Problem::parse_all(&prompt);
@@ -45,7 +45,12 @@ pub fn next(messages: &[Message]) -> Next {
         }
     }
     let mut said = summary(&plan.outcomes);
-    for problem in &plan.added {
+    let elsewhere = |one: &Problem| {
+        let mut targets = targets.iter();
+        one.severity == "error" && targets.all(|target| target.path != one.path)
+    };
+    let news = news.into_iter().filter(elsewhere);
+    for problem in plan.added.into_iter().chain(news) {
         said.push_str(&format!(
             "\nNew in {}:{}: {}",
             problem.path,
@@ -73,8 +78,15 @@ struct Made {
     output: String,
 }
 
-/// The last request, and the calls made since.
-fn read(messages: &[Message]) -> Option<(String, VecDeque<Made>)> {
+/// The last request, and what came since.
+struct Read {
+    prompt: String,
+    done: VecDeque<Made>,
+    /// Problems that became known while it went on.
+    news: Vec<Problem>,
+}
+
+fn read(messages: &[Message]) -> Option<Read> {
     let text_of = |message: &Message| {
         let texts: Vec<&str> = message
             .blocks
@@ -86,12 +98,14 @@ fn read(messages: &[Message]) -> Option<(String, VecDeque<Made>)> {
             .collect();
         (message.role == Role::User && !texts.is_empty()).then(|| texts.join("\n"))
     };
+    let is_news = |text: &str| aftermath::apart(text).0.is_empty();
     let asked = messages
         .iter()
-        .rposition(|message| text_of(message).is_some())?;
+        .rposition(|message| text_of(message).is_some_and(|text| !is_news(&text)))?;
     let prompt = text_of(messages.get(asked)?)?;
     let mut calls: Vec<(&str, &str)> = Vec::new();
     let mut made = VecDeque::new();
+    let mut news = Vec::new();
     for block in messages[asked..].iter().flat_map(|message| &message.blocks) {
         match block {
             Block::ToolCall(call) => {
@@ -100,17 +114,24 @@ fn read(messages: &[Message]) -> Option<(String, VecDeque<Made>)> {
             }
             Block::ToolResult { id, ok, output } => {
                 if let Some((_, operation)) = calls.iter().find(|(call, _)| call == id) {
+                    let (own, later) = aftermath::apart(output);
+                    news.extend(Problem::parse_all(later));
                     made.push_back(Made {
                         operation: (*operation).to_owned(),
                         ok: *ok,
-                        output: output.clone(),
+                        output: own.into_owned(),
                     });
                 }
             }
+            Block::Text { text } if is_news(text) => news.extend(Problem::parse_all(text)),
             Block::Text { .. } => {}
         }
     }
-    Some((prompt, made))
+    Some(Read {
+        prompt,
+        done: made,
+        news,
+    })
 }
 
 /// What came of one problem.
@@ -159,7 +180,9 @@ impl Plan {
             .as_deref()
             .and_then(|seen| nearest(seen, target))
             .cloned();
-        if now.is_none() && self.seen.is_some() && applied_before {
+        // Of hints not all are told, so silence says nothing.
+        let is_silence_news = applied_before && !hints::is_one(target);
+        if now.is_none() && self.seen.is_some() && is_silence_news {
             return Ok(Outcome::CuredAlong);
         }
         // An editor may know of a problem that our server has not said: then its own place counts.
@@ -201,6 +224,14 @@ impl Plan {
         self.but = but.map(|(_, but)| but.to_owned());
         let seen = Problem::parse_all(&looked.output);
         let still = match before {
+            _ if hints::is_one(target) => {
+                let Some(still) = hints::tells_of(&looked.output, &at) else {
+                    self.seen = Some(seen);
+                    let why = "not every hint is told".to_owned();
+                    return Ok(Outcome::Unchecked { by, why });
+                };
+                still
+            }
             Some(before) if before > 0 => same(&seen, target) >= before,
             _ => seen
                 .iter()
@@ -324,247 +355,4 @@ fn first_line(text: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use model::ToolCall;
-
-    use super::*;
-
-    /// Plays a run: each call is answered by the next of `answers` (a leading `!` fails), and must be
-    /// the operation named before the bar. Returns what is said at the end.
-    fn play(problems: &str, answers: &[(&str, &str)]) -> String {
-        let prompt = format!("Fix these.\n<problems>\n{problems}</problems>\n");
-        let mut messages = vec![Message::user(prompt)];
-        for (turn, (call, answer)) in answers.iter().enumerate() {
-            let input = match next(&messages) {
-                Next::Call(input) => input,
-                Next::Say(text) | Next::GiveUp(text) => panic!("said {text:?} before {call}"),
-            };
-            let mut shown = input["operation"].as_str().unwrap_or_default().to_owned();
-            if let Some(line) = input.get("line") {
-                shown.push_str(&format!(" {line}:{}", input["character"]));
-            }
-            if let Some(action) = input.get("action") {
-                shown.push_str(&format!(" {action}"));
-            }
-            assert_eq!(&shown, call);
-            let id = format!("{turn}");
-            messages.push(Message {
-                role: Role::Assistant,
-                blocks: vec![Block::ToolCall(ToolCall {
-                    id: id.clone(),
-                    name: "lsp".into(),
-                    input,
-                    malformed: None,
-                })],
-            });
-            messages.push(Message {
-                role: Role::User,
-                blocks: vec![Block::ToolResult {
-                    id,
-                    ok: !answer.starts_with('!'),
-                    output: answer.trim_start_matches('!').to_owned(),
-                }],
-            });
-        }
-        match next(&messages) {
-            Next::Say(text) | Next::GiveUp(text) => text,
-            Next::Call(call) => panic!("still calls {call}"),
-        }
-    }
-
-    const ONE: &str = "a.rs:3:5: error[E1] no such `x` (ra)\n";
-
-    #[test]
-    fn what_the_server_could_not_load_is_told_at_the_end() {
-        let said = play(
-            ONE,
-            &[
-                (
-                    "diagnostics",
-                    "1 problem in a.rs (checked just now; ra says: no manifest):\na.rs:3:5: error[E1] no such `x` (ra)\n",
-                ),
-                (
-                    "codeActions 3:5",
-                    "Code actions at a.rs:3:5:\n- Import `x` [quickfix, preferred]\n",
-                ),
-                ("applyCodeAction 3:5 \"Import `x`\"", "done"),
-                (
-                    "diagnostics",
-                    "No problems found in a.rs, but ra says: no manifest",
-                ),
-            ],
-        );
-        assert!(said.ends_with("\nBut ra says: no manifest"), "{said}");
-    }
-
-    #[test]
-    fn one_problem_is_looked_up_fixed_and_checked() {
-        let said = play(
-            ONE,
-            &[
-                (
-                    "diagnostics",
-                    "1 problem in a.rs (checked just now):\na.rs:4:5: error[E1] no such `x` (ra)\n",
-                ),
-                (
-                    "codeActions 4:5",
-                    "Code actions of ra at a.rs:4:5:\n- Make `x` [quickfix, preferred]\n",
-                ),
-                ("applyCodeAction 4:5 \"Make `x`\"", "Applied"),
-                ("diagnostics", "No problems in a.rs (checked just now)"),
-            ],
-        );
-        assert_eq!(
-            said,
-            "Fixed \"no such `x`\" by the quick fix \"Make `x`\"; the problem is gone."
-        );
-    }
-
-    #[test]
-    fn what_can_not_be_fixed_is_left_and_said() {
-        let seen = "1 problem in a.rs (checked just now):\na.rs:3:5: error[E1] no such `x` (ra)\n";
-        let check = |answers: &[(&str, &str)], part: &str| {
-            let said = play(ONE, answers);
-            assert!(said.contains(part), "{said}");
-        };
-        check(
-            &[
-                ("diagnostics", seen),
-                ("codeActions 3:5", "ra has no code actions at a.rs:3:5"),
-            ],
-            "Not fixed: \"no such `x`\": the language server offers no quick fix for it.\nFor more",
-        );
-        check(
-            &[
-                ("diagnostics", seen),
-                ("codeActions 3:5", "- A [quickfix]\n- B [quickfix]\n"),
-            ],
-            "several fixes are possible, and none is plainly the right one: \"A\", \"B\"",
-        );
-        check(
-            &[
-                ("diagnostics", "!no server"),
-                ("codeActions 3:5", "!no server for rust"),
-            ],
-            "Not fixed: \"no such `x`\": no server for rust",
-        );
-        check(
-            &[
-                ("diagnostics", seen),
-                ("codeActions 3:5", "- A [quickfix]\n"),
-                ("applyCodeAction 3:5 \"A\"", "!the text has changed"),
-            ],
-            "the text has changed",
-        );
-        check(
-            &[
-                ("diagnostics", seen),
-                ("codeActions 3:5", "- A [quickfix]\n"),
-                (
-                    "applyCodeAction 3:5 \"A\"",
-                    "!denied: this run is read-only, …",
-                ),
-            ],
-            "would be fixed by the quick fix \"A\"; this run changes nothing.",
-        );
-        check(
-            &[
-                ("diagnostics", seen),
-                ("codeActions 3:5", "- A [quickfix]\n"),
-                ("applyCodeAction 3:5 \"A\"", "Applied"),
-                ("diagnostics", seen),
-            ],
-            "\"A\" was applied, and the problem is still there",
-        );
-        check(
-            &[
-                ("diagnostics", seen),
-                ("codeActions 3:5", "- A [quickfix]\n"),
-                ("applyCodeAction 3:5 \"A\"", "Applied"),
-                (
-                    "diagnostics",
-                    "0 problems in a.rs (PENDING: the server …):\n",
-                ),
-            ],
-            "not checked yet",
-        );
-    }
-
-    #[test]
-    fn later_problems_are_followed_to_where_they_have_moved() {
-        let said = play(
-            "a.rs:3:5: error[E1] no such `x` (ra)\na.rs:9:1: error[E2] two (ra)\na.rs:12:1: error[E3] three (ra)\n",
-            &[
-                (
-                    "diagnostics",
-                    "a.rs:3:5: error[E1] no such `x` (ra)\na.rs:9:1: error[E2] two (ra)\na.rs:12:1: error[E3] three (ra)\n",
-                ),
-                ("codeActions 3:5", "- Make `x` [quickfix]\n"),
-                ("applyCodeAction 3:5 \"Make `x`\"", "Applied"),
-                ("diagnostics", "a.rs:11:1: error[E2] two (ra)\n"),
-                ("codeActions 11:1", "- B [quickfix]\n"),
-                ("applyCodeAction 11:1 \"B\"", "Applied"),
-                ("diagnostics", "No problems in a.rs (checked just now)"),
-            ],
-        );
-        assert_eq!(
-            said,
-            "Fixed 3 of 3 problems.\n- a.rs:3: no such `x`: fixed by \"Make `x`\"\n- a.rs:9: two: fixed by \"B\"\n- a.rs:12: three: gone with another"
-        );
-    }
-
-    #[test]
-    fn a_note_that_moves_to_the_next_of_its_kind_does_not_hide_it() {
-        let said = play(
-            "a.rs:1:5: warning[unused] unused: `a`\n    on by default (rustc)\na.rs:2:5: warning[unused] unused: `b` (rustc)\n",
-            &[
-                (
-                    "diagnostics",
-                    "a.rs:1:5: warning[unused] unused: `a`\n    on by default (rustc)\na.rs:2:5: warning[unused] unused: `b` (rustc)\n",
-                ),
-                ("codeActions 1:5", "- Remove it [quickfix]\n"),
-                ("applyCodeAction 1:5 \"Remove it\"", "Applied"),
-                (
-                    "diagnostics",
-                    "a.rs:1:5: warning[unused] unused: `b`\n    on by default (rustc)\n",
-                ),
-                ("codeActions 1:5", "- Remove it [quickfix]\n"),
-                ("applyCodeAction 1:5 \"Remove it\"", "Applied"),
-                ("diagnostics", "No problems in a.rs (checked just now)"),
-            ],
-        );
-        assert!(said.starts_with("Fixed 2 of 2 problems."), "{said}");
-        assert!(!said.contains("gone with another"), "{said}");
-    }
-
-    #[test]
-    fn what_a_fix_breaks_elsewhere_is_told_and_not_taken_for_what_there_is() {
-        let said = play(
-            "a.rs:3:5: error[E1] one (ra)\n",
-            &[
-                ("diagnostics", "a.rs:3:5: error[E1] one (ra)\n"),
-                ("codeActions 3:5", "- A [quickfix]\n"),
-                (
-                    "applyCodeAction 3:5 \"A\"",
-                    "Applied\n\nProblems that these changes added (2; 1 cured):\na.rs:3:5: warning[E1] one (ra)\nb.rs:7:1: error[E2] two (ra)",
-                ),
-                ("diagnostics", "No problems in a.rs (checked just now)"),
-            ],
-        );
-        assert_eq!(
-            said,
-            "Fixed \"one\" by the quick fix \"A\"; the problem is gone.\nNew in b.rs:7: two"
-        );
-    }
-
-    #[test]
-    fn a_request_without_problems_is_told_what_would_help() {
-        let Next::GiveUp(said) = next(&[Message::user("Explain this")]) else {
-            panic!("nothing is called");
-        };
-        assert!(
-            said.contains("names no problem to fix") && said.contains("OPENAI_API_KEY"),
-            "{said}"
-        );
-    }
-}
+mod tests;

@@ -10,10 +10,16 @@ use tokio::{
     task::{JoinHandle, coop::consume_budget, spawn_blocking},
     time::{Instant, timeout_at},
 };
-use tools::{Context, Output, Prepared, ToolError, aftermath};
+use tools::{
+    Context, Output, Prepared, ToolError,
+    aftermath::{self, Aftermath},
+};
 use workspace::Snapshot;
 
-use super::Run;
+use super::{
+    Run,
+    later::{BETWEEN, Open},
+};
 use crate::{
     event::EventKind,
     judge::{Judge, Verdict},
@@ -55,6 +61,12 @@ impl Run {
         };
         // When this has been made, nothing changes any more.
         let last_change = ready.iter().rposition(changes);
+        // Before anything changes again it is called off; nobody else waits for it.
+        let known = match last_change.is_some() || self.has_looked() {
+            true => self.known_by_now(BETWEEN).await,
+            false => None,
+        };
+        let mut news = known.and_then(|known| known.text);
         let at_once = match last_change {
             Some(_) => 1,
             None => AT_ONCE,
@@ -84,15 +96,18 @@ impl Run {
                     before.push(text.clone());
                 }
             }
-            if last_change == Some(results.len())
-                && let Some(aftermath) = self.aftermath(std::mem::take(&mut before), cx).await
-            {
+            let aftermath = match last_change == Some(results.len()) {
+                true => self.aftermath(std::mem::take(&mut before), cx).await,
+                false => None,
+            };
+            for told in news.take().into_iter().chain(aftermath) {
                 ended.output.text.push_str("\n\n");
-                ended.output.text.push_str(&aftermath);
+                ended.output.text.push_str(&told);
             }
             results.push(self.tell(one, ended));
             consume_budget().await;
         }
+        self.look_on(cx);
         // Nobody has to hear of calls that never began, but a conversation has an answer to each.
         let never_begun = calls.iter().skip(results.len());
         results.extend(never_begun.map(|call| Block::ToolResult {
@@ -182,21 +197,26 @@ impl Run {
     }
 
     /// What the changes of this step, of documents that were like this before, did to the problems.
-    async fn aftermath(&self, before: Vec<Snapshot>, cx: &Context) -> Option<String> {
+    async fn aftermath(&mut self, before: Vec<Snapshot>, cx: &Context) -> Option<String> {
         if before.is_empty() || self.cancel.is_cancelled() {
             return None;
         }
         self.session.set_step("Checking what changed");
         let (cx, runtime) = (cx.clone(), Handle::current());
-        let asked = spawn_blocking(move || runtime.block_on(aftermath::told(&before, &cx)));
-        tokio::select! {
+        let earlier = self.open.as_ref().map(|open| open.unfinished().clone());
+        let asked = spawn_blocking(move || {
+            runtime.block_on(aftermath::told(&before, earlier.as_ref(), &cx))
+        });
+        let told = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => None,
+            () = self.cancel.cancelled() => return None,
             told = asked => told.unwrap_or_else(|error| {
                 tracing::error!(%error, "what changed could not be looked at");
-                None
+                Aftermath::default()
             }),
-        }
+        };
+        self.open = told.unfinished.map(Open::new);
+        told.text
     }
 
     /// Says what came of a call: the same to whoever watches and to the model.

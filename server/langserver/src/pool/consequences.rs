@@ -3,6 +3,7 @@
 
 mod compare;
 mod dependents;
+mod since;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 

@@ -9,6 +9,7 @@ mod ears;
 mod editor;
 mod files;
 mod lease;
+mod left;
 mod slot;
 mod watch;
 
