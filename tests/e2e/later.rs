@@ -177,3 +177,53 @@ async fn what_stays_pending_is_told_to_the_person() {
         "not checked in time: scripted-server has not finished: a.scripted"
     );
 }
+
+/// A real server that is still reading the project when the first edit is made: whichever way it is told, it is told once, of
+/// the caller in a file that nobody opened too.
+#[tokio::test]
+async fn a_cold_rust_analyzer_is_waited_for_by_nobody_and_heard_once() {
+    let project = Project::rust("pub mod callee;\npub mod caller;\n");
+    project.write(
+        "src/callee.rs",
+        "pub fn twice(n: u32) -> u32 {\n    n * 2\n}\n",
+    );
+    project.write(
+        "src/caller.rs",
+        "pub fn four() -> u32 {\n    crate::callee::twice(2)\n}\n",
+    );
+    let more = json!({ "filePath": "src/callee.rs", "oldString": "(n: u32)", "newString": "(n: u32, _m: u32)" });
+    // Answered when the server is ready, and about another file.
+    let ready =
+        json!({ "operation": "hover", "filePath": "src/lib.rs", "line": 1, "character": 9 });
+    let (say, said) = std::sync::mpsc::channel();
+    let (mut steps, mut told) = (0, String::new());
+    let model = ScriptedModel::answering(move |asked: &Asked| {
+        for (_, output) in asked.tool_results() {
+            told.push_str(output);
+        }
+        steps += 1;
+        match steps {
+            1 => Reply::call("edit", more.clone()),
+            2 => Reply::call("lsp", ready.clone()),
+            _ if !told.contains("E0107") && steps < 90 => Reply::call("lsp", ready.clone()),
+            // One more, in which nothing is told again.
+            _ if steps < 90 => {
+                steps = 90;
+                Reply::call("lsp", ready.clone())
+            }
+            _ => {
+                say.send(std::mem::take(&mut told)).expect("received");
+                Reply::text("Done.")
+            }
+        }
+    })
+    .await;
+    let editor = world::editor(Ways::vscode(), &project, &model).await;
+    let uri = editor.open(&project.path("src/callee.rs"));
+    let finished = world::ask(&editor, json!({ "prompt": "more", "uri": uri })).await;
+    assert_eq!(finished["status"], "done", "{finished}");
+    let told = said.recv().expect("told");
+    assert_eq!(told.matches("E0107").count(), 1, "{told}");
+    assert!(told.contains("src/caller.rs:2:27: error[E0107] "), "{told}");
+    assert_eq!(editor.shutdown().await, 0);
+}
