@@ -306,71 +306,85 @@ async fn a_name_that_means_nothing_here_is_looked_for_in_the_project() {
 #[tokio::test]
 async fn a_path_does_not_beat_the_symbol() {
     let files = [
+        // The path, what is imported, the call, the string.
         ("a.rs", "use range::range;\nfn a() { range(\"./range\") }\n"),
         ("range.rs", "fn range() {}\n"),
         ("c.rs", "mod range;\nfn range() {}\n"),
+        ("d.rs", "mod range;\nfn d() { range::range() }\n"),
+        ("e.rs", "\n"),
     ];
-    let stand = Stand::scripted(&files, |uri| {
-        let whole =
-            json!({"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}});
-        let file = json!([{"answer": {"uri": uri("range.rs"), "range": whole}}]);
-        let start = json!([{"answer": {"uri": uri("range.rs"), "range": at(0, 0, 0)}}]);
-        let function = json!([{"answer": {"uri": uri("range.rs"), "range": at(0, 3, 8)}}]);
-        let here = json!([{"answer": {"uri": uri("c.rs"), "range": at(1, 3, 8)}}]);
-        let symbols = |uri: &str| {
-            json!([
-                {"name": "range", "kind": 2, "location": {"uri": uri, "range": at(0, 4, 9)}},
-                {"name": "range", "kind": 12, "location": {"uri": uri, "range": at(1, 3, 8)}},
-            ])
-        };
-        let outline = json!([
-            symbol("range", 2, &at(0, 0, 10), at(0, 4, 9), json!([])),
-            symbol("range", 12, &at(1, 0, 13), at(1, 3, 8), json!([])),
-        ]);
-        json!({"capabilities": able(), "on": {
-            // Of the file's own there is no outline at first.
-            "textDocument/documentSymbol": [[{"answer": []}], [{"error": {"code": -32603, "message": "none"}}], [{"answer": []}], [{"answer": outline}]],
-            "textDocument/definition": [file, function, function, start, file, function, function, start, here],
-            "workspace/symbol": always(&symbols(&uri("c.rs"))),
-        }})
-    });
-    // In the uses: the path, what is imported, the call, the string.
-    let by_name = |more: Value| {
-        let mut input = json!({"symbol": "range"});
-        for (key, value) in more.as_object().into_iter().flatten() {
-            input[key] = value.clone();
-        }
-        input
-    };
-    let text = stand
-        .ask("prepareCallHierarchy", "a.rs", by_name(json!({})))
-        .await;
-    assert_eq!(
-        text,
-        "No function at `range` (a.rs:1:12): scripted found none (ready)"
-    );
-    let text = stand
-        .ask("rename", "a.rs", by_name(json!({"newName": "x"})))
-        .await;
-    assert!(
-        text.starts_with("! `range` may be 2 things in a.rs."),
-        "{text}"
-    );
-    // What the file declares.
-    let text = stand
-        .ask("prepareCallHierarchy", "c.rs", by_name(json!({})))
-        .await;
-    assert_eq!(
-        text,
-        "No function at `range` (c.rs:2:4): scripted found none (ready)"
-    );
-    let text = stand
-        .ask("rename", "c.rs", by_name(json!({"newName": "x"})))
-        .await;
-    assert!(
-        text.starts_with("! `range` may be 2 things in c.rs."),
-        "{text}"
-    );
+    let module = symbol("range", 2, &at(0, 0, 10), at(0, 4, 9), json!([]));
+    let function = symbol("range", 12, &at(1, 0, 13), at(1, 3, 8), json!([]));
+    // What is asked, and which place it is about, or what of several.
+    for (file, outline, leads, asked, changing) in [
+        (
+            "a.rs",
+            json!([]),
+            ["file", "fn", "fn", "start"],
+            "a.rs:1:12",
+            Some("a.rs"),
+        ),
+        (
+            "c.rs",
+            json!([module, function]),
+            ["file", "fn", "fn", "fn"],
+            "c.rs:2:4",
+            Some("c.rs"),
+        ),
+        (
+            "d.rs",
+            json!([module]),
+            ["file", "fn", "fn", "fn"],
+            "d.rs:2:17",
+            None,
+        ),
+        (
+            "e.rs",
+            json!([]),
+            ["file", "fn", "fn", "fn"],
+            "c.rs:2:4",
+            Some("the project"),
+        ),
+        // A server that leads to the import, and from there on.
+        (
+            "a.rs",
+            json!([]),
+            ["file", "fn", "import", "start"],
+            "a.rs:1:12",
+            Some("a.rs"),
+        ),
+    ] {
+        let stand = Stand::scripted(&files, |uri| {
+            let to = |name: &str| {
+                let (file, range) = match name {
+                    "file" => (
+                        "range.rs",
+                        json!({"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}}),
+                    ),
+                    "start" => ("range.rs", at(0, 0, 0)),
+                    "import" => ("a.rs", at(0, 11, 16)),
+                    _ => ("range.rs", at(0, 3, 8)),
+                };
+                json!([{"answer": {"uri": uri(file), "range": range}}])
+            };
+            let found = |kind: u8, line, from, to| json!({"name": "range", "kind": kind, "location": {"uri": uri("c.rs"), "range": at(line, from, to)}});
+            let definitions: Vec<Value> = leads.iter().chain(&leads).map(|name| to(name)).collect();
+            json!({"capabilities": able(), "on": {
+                "textDocument/documentSymbol": [[{"answer": outline}], [{"answer": []}], [{"answer": outline}], [{"answer": []}]],
+                "textDocument/definition": definitions,
+                "workspace/symbol": always(&json!([found(2, 0, 4, 9), found(12, 1, 3, 8)])),
+            }})
+        });
+        let place = format!("No function at `range` ({asked}): scripted found none (ready)");
+        let text = stand.ask("prepareCallHierarchy", file, json!({"symbol": "range"}));
+        assert_eq!(text.await, place, "{file}");
+        let renaming = json!({"symbol": "range", "newName": "x"});
+        let text = stand.ask("rename", file, renaming).await;
+        let several = changing.map(|place| format!("! `range` may be 2 things in {place}."));
+        // The module that it declares is what a file has by the name.
+        let expected = several.unwrap_or_else(|| "! scripted failed: what stands there".to_owned());
+        assert!(text.starts_with(&expected), "{file}: {text}");
+    }
 }
 
 /// What is declared several times side by side is one thing: the one with a body, and it is said that there are more.

@@ -154,12 +154,12 @@ fn is_word(char: char) -> bool {
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {
-    text.split(|char| !is_word(char))
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
+    placed(text)
+        .into_iter()
+        .map(|(_, word)| word.to_lowercase())
 }
 
-/// Words and where they begin.
+/// Words and where they begin. Rust's `r#` before a keyword makes a name of it, and is no word.
 fn placed(text: &str) -> Vec<(usize, &str)> {
     let mut at = 0;
     text.split(|char| !is_word(char))
@@ -169,6 +169,10 @@ fn placed(text: &str) -> Vec<(usize, &str)> {
             (here, word)
         })
         .filter(|(_, word)| !word.is_empty())
+        .filter(|(here, word)| {
+            let rest = text[here + word.len()..].strip_prefix('#');
+            *word != "r" || !rest.is_some_and(|rest| rest.starts_with(is_word))
+        })
         .collect()
 }
 
@@ -226,6 +230,8 @@ mod tests {
             ("'[a|b] [&'a|&'b] u8", "'a", "'b"),
             ("f([&self|this: &Self]) [self|this].x", "self", "this"),
             ("[$x|$y] = $[x|y]", "$x", "$y"),
+            ("fn [f|r#fn]() { [f|r#fn]() }", "f", "fn"),
+            ("[r#fn|f](r#type)", "fn", "f"),
             ("[Foo|Bar](1)", "FooAttribute", "BarAttribute"),
             (
                 "[Foo|Bar] [FooAttribute|BarAttribute]",

@@ -97,7 +97,14 @@ pub async fn aim(call: &Call<'_>) -> Result<Aim, Unanswered> {
     let places: Vec<ByteOffset> = found.iter().map(|one| one.at).collect();
     match places.as_slice() {
         [] => {}
-        [one] if fits => return Ok(Aim::At(Spot::named(snapshot, *one))),
+        [one] if fits => {
+            if is_module(found[0].kind)
+                && let Some(other) = meaning::beside_module(call, &wanted, *one).await?
+            {
+                return Ok(other);
+            }
+            return Ok(Aim::At(Spot::named(snapshot, *one)));
+        }
         several => {
             if fits && let Some(spot) = overloaded(call, &found).await? {
                 return Ok(Aim::At(spot));
@@ -298,7 +305,7 @@ async fn declared(call: &Call<'_>, wanted: &Wanted) -> Result<(Vec<Declared>, bo
 }
 
 /// Whether a declaration is more than a signature.
-fn has_body(declaration: &str) -> bool {
+pub fn has_body(declaration: &str) -> bool {
     let text = declaration.trim_end();
     let is_block = |line: &str| line.trim_end().ends_with(':');
     text.ends_with('}') || (!text.ends_with("...") && text.lines().any(is_block))

@@ -8,9 +8,9 @@ use workspace::{ByteOffset, DocumentUri};
 
 use super::{
     Call, Unanswered,
-    at::{Aim, LISTED, Spot, Wanted, candidates, head},
+    at::{Aim, LISTED, Spot, Wanted, candidates, has_body, head},
     covers, line_of,
-    names::{bare, is_module_name, name_in},
+    names::{bare, is_module_name, name_in, occurrences},
     outline::found_line,
     outlines::{is_constructor, is_module, is_type},
     trust,
@@ -19,6 +19,29 @@ use crate::tool::{Output, ToolError};
 
 /// How many places are asked what they mean, to find out whether they all mean the same. Of more that is not found out.
 const ASKED: usize = 40;
+
+/// What else than a module has its name where the file uses it, if that is one thing and not to be changed.
+pub async fn beside_module(
+    call: &Call<'_>,
+    wanted: &Wanted,
+    module: ByteOffset,
+) -> Result<Option<Aim>, Unanswered> {
+    let mut found = occurrences(&call.file.snapshot, &wanted.name);
+    found.retain(|at| *at != module);
+    if found.is_empty() || found.len() > ASKED || call.input.operation.changes() {
+        return Ok(None);
+    }
+    let Some(leads) = leads(call, &found).await? else {
+        return Ok(None);
+    };
+    let mut meanings = Meaning::all(call, wanted, leads).await;
+    meanings.retain(|meaning| !meaning.is_module);
+    let places = distinct(meanings, false);
+    Ok(match places.as_slice() {
+        [one] => Some(Aim::At(Spot::named(&call.file.snapshot, *one))),
+        _ => None,
+    })
+}
 
 /// A name that stands in the text: fine if all places that mean something mean the same.
 pub async fn of_uses(
@@ -36,44 +59,83 @@ pub async fn of_uses(
     if found.len() > ASKED {
         return Ok(untold().await);
     }
-    let mut meanings = Vec::new();
-    for at in found {
-        let (pool, cancel) = (&call.cx.pool, &call.cx.cancel);
-        let answer = match pool.definition(&snapshot.uri, *at, cancel).await {
-            Ok(answer) => answer,
-            Err(QueryError::NotSupported { .. }) => return Ok(untold().await),
-            // Some fail where nothing is meant.
-            Err(QueryError::Failed { .. }) => continue,
-            Err(error) => return Err(error.into()),
-        };
-        // Each would be waited for, and none could be relied on.
-        if answer.is_early() {
-            return Ok(untold().await);
+    let Some(leads) = leads(call, found).await? else {
+        return Ok(untold().await);
+    };
+    let places = match leads.as_slice() {
+        [] => {
+            return match in_the_project(call, symbol, wanted).await {
+                Ok(Named::One(aim)) => Ok(aim),
+                Ok(Named::Nothing(_)) | Err(Unanswered::Server(QueryError::Failed { .. })) => {
+                    Ok(untold().await)
+                }
+                Err(error) => Err(error),
+            };
         }
-        // Nothing is meant in a comment or a string.
-        if !answer.value.is_empty() || answer.left_out > 0 {
-            meanings.push(Meaning::of(call, wanted, *at, &answer.value).await);
+        [one] => vec![one.from[0]],
+        _ => {
+            let meanings = Meaning::all(call, wanted, leads).await;
+            distinct(meanings, call.input.operation.changes())
         }
-    }
-    if meanings.is_empty() {
-        return match in_the_project(call, symbol, wanted).await {
-            Ok(Named::One(aim)) => Ok(aim),
-            Ok(Named::Nothing(_)) | Err(Unanswered::Server(QueryError::Failed { .. })) => {
-                Ok(untold().await)
-            }
-            Err(error) => Err(error),
-        };
-    }
-    let places = distinct(meanings, call.input.operation.changes());
+    };
     Ok(match places.as_slice() {
         [one] => Aim::At(Spot::named(snapshot, *one)),
         several => Aim::Several(candidates(call, symbol, several).await),
     })
 }
 
+/// Places that lead to the same places.
+struct Lead {
+    /// At least one.
+    from: Vec<ByteOffset>,
+    to: Vec<Location>,
+}
+
+/// Where these places lead to, those that lead anywhere; `None` if that can't be told.
+async fn leads(call: &Call<'_>, found: &[ByteOffset]) -> Result<Option<Vec<Lead>>, Unanswered> {
+    let uri = &call.file.snapshot.uri;
+    let mut leads: Vec<Lead> = Vec::new();
+    for at in found {
+        let (pool, cancel) = (&call.cx.pool, &call.cx.cancel);
+        let answer = match pool.definition(uri, *at, cancel).await {
+            Ok(answer) => answer,
+            Err(QueryError::NotSupported { .. }) => return Ok(None),
+            // Some fail where nothing is meant.
+            Err(QueryError::Failed { .. }) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        // Each would be waited for, and none could be relied on.
+        if answer.is_early() {
+            return Ok(None);
+        }
+        // Nothing is meant in a comment or a string.
+        if !answer.value.is_empty() || answer.left_out > 0 {
+            let to = answer.value;
+            match leads.iter_mut().find(|lead| is_same_as(&lead.to, &to)) {
+                Some(lead) => lead.from.push(*at),
+                None => leads.push(Lead {
+                    from: vec![*at],
+                    to,
+                }),
+            }
+        }
+    }
+    Ok(Some(leads))
+}
+
+fn is_same_as(one: &[Location], other: &[Location]) -> bool {
+    let is_there = |place: &Location| {
+        other.iter().any(|other| {
+            other.snapshot.uri == place.snapshot.uri && other.range.start == place.range.start
+        })
+    };
+    one.len() == other.len() && one.iter().all(is_there)
+}
+
 /// What a place leads to.
 struct Meaning {
-    at: ByteOffset,
+    /// At least one place.
+    from: Vec<ByteOffset>,
     things: BTreeSet<Thing>,
     /// Where in this file, if it is one place there.
     leads_to: Option<ByteOffset>,
@@ -95,20 +157,28 @@ enum Thing {
 }
 
 impl Meaning {
-    async fn of(call: &Call<'_>, wanted: &Wanted, at: ByteOffset, found: &[Location]) -> Self {
+    async fn all(call: &Call<'_>, wanted: &Wanted, leads: Vec<Lead>) -> Vec<Self> {
+        let mut all = Vec::with_capacity(leads.len());
+        for lead in leads {
+            all.push(Self::of(call, wanted, lead).await);
+        }
+        all
+    }
+
+    async fn of(call: &Call<'_>, wanted: &Wanted, Lead { from, to }: Lead) -> Self {
         let here = &call.file.snapshot.uri;
-        let leads_to = match found {
+        let leads_to = match to.as_slice() {
             [one] if one.snapshot.uri == *here => Some(one.range.start),
             _ => None,
         };
-        let (mut things, mut is_module) = (BTreeSet::new(), !found.is_empty());
-        for location in found {
+        let (mut things, mut is_module) = (BTreeSet::new(), !to.is_empty());
+        for location in &to {
             let (thing, is_one) = thing(call, wanted, location).await;
             things.insert(thing);
             is_module &= is_one;
         }
         Self {
-            at,
+            from,
             things,
             leads_to,
             is_module,
@@ -161,8 +231,10 @@ fn distinct(mut meanings: Vec<Meaning>, is_strict: bool) -> Vec<ByteOffset> {
     // Servers that stop at an import lead from there to what it imports.
     let leads_on: Vec<ByteOffset> = meanings
         .iter()
-        .filter(|meaning| meaning.leads_to != Some(meaning.at))
-        .map(|meaning| meaning.at)
+        .flat_map(|meaning| {
+            let from = meaning.from.iter().copied();
+            from.filter(|at| meaning.leads_to != Some(*at))
+        })
         .collect();
     prefer(&mut meanings, |meaning| {
         !meaning.leads_to.is_some_and(|at| leads_on.contains(&at))
@@ -173,7 +245,7 @@ fn distinct(mut meanings: Vec<Meaning>, is_strict: bool) -> Vec<ByteOffset> {
             known.push(meaning);
         }
     }
-    known.iter().map(|meaning| meaning.at).collect()
+    known.iter().map(|meaning| meaning.from[0]).collect()
 }
 
 /// What the project has by a name.
@@ -237,10 +309,21 @@ pub async fn in_the_project(
         _ => !call.input.operation.changes() && named.iter().all(|other| is_same(first, other)),
     };
     if fits && is_one {
-        let mut spot = spot_of(&first.place, &wanted.name);
-        let line = |one: &FoundSymbol| line_of(&one.place.snapshot, one.place.range.start);
-        spot.declared = named.iter().map(line).collect();
-        return Ok(Named::One(Aim::At(spot)));
+        let spots = named.iter().map(|one| spot_of(&one.place, &wanted.name));
+        let mut spots: Vec<Spot> = spots.collect();
+        spots.sort_by_key(|spot| spot.at);
+        let lines = spots.iter().map(|spot| line_of(&spot.snapshot, spot.at));
+        let declared = lines.collect();
+        let whole = |one: &&FoundSymbol| {
+            let Location { snapshot, range } = &one.place;
+            has_body(&snapshot.text.slice(*range))
+        };
+        let mut whole = named.iter().filter(whole);
+        let spot = match (whole.next(), whole.next()) {
+            (Some(one), None) => spot_of(&one.place, &wanted.name),
+            _ => spots.swap_remove(0),
+        };
+        return Ok(Named::One(Aim::At(Spot { declared, ..spot })));
     }
     if fits && let Some(spot) = one_thing(call, &named, &wanted.name).await {
         return Ok(Named::One(Aim::At(spot)));

@@ -286,7 +286,10 @@ impl Call<'_> {
             Aim::Several(output) => return Ok(output),
         };
         let mut output = self.about(&spot).await?;
-        output.add(spot.note(self.cx));
+        // What was changed was taken for one thing by the server.
+        if !input.operation.changes() {
+            output.add(spot.note(cx));
+        }
         Ok(output)
     }
 

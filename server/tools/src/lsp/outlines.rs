@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use futures::future::join_all;
+use futures::{StreamExt, stream};
 use langserver::{QueryError, Symbol, SymbolKind};
 use tokio::time::{Instant, timeout_at};
 use workspace::{ByteOffset, ByteRange, DocumentUri, Snapshot};
@@ -20,6 +20,8 @@ use crate::context::Context;
 
 /// How many documents are asked about for the sake of a better answer.
 const FILES: usize = 20;
+/// How many are asked about at a time: what answers are made into costs us time too, and none is worth being late.
+const AT_A_TIME: usize = 4;
 /// How long that may take altogether.
 const TIME: Duration = Duration::from_millis(300);
 
@@ -88,10 +90,10 @@ impl<'a> Outlines<'a> {
             (wanted, TIME.saturating_sub(budget.spent))
         };
         let begun = Instant::now();
-        let asked = wanted
-            .iter()
-            .map(|uri| timeout_at(begun + left, self.wanted(uri)));
-        join_all(asked).await;
+        let asked = stream::iter(wanted).map(async |uri: DocumentUri| {
+            let _ = timeout_at(begun + left, self.wanted(&uri)).await;
+        });
+        asked.buffer_unordered(AT_A_TIME).collect::<()>().await;
         self.spend(begun);
     }
 

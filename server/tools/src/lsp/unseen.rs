@@ -152,6 +152,15 @@ async fn lines(
     Some((found.matches, found.total))
 }
 
+/// Whether a line has come to a string or to what quotes code in a comment, and not to a value in it.
+fn is_said(before: &str) -> bool {
+    let quote = before.rfind(['"', '\'', '`']);
+    quote.is_some_and(|at| {
+        let count = before.matches(&before[at..=at]).count();
+        count % 2 == 1 && !before[at..].contains('{')
+    })
+}
+
 /// Whether the server says that it does not know what a line's name is; `None` if it can't be asked.
 async fn is_unseen(call: &Call<'_>, line: &GrepMatch, word: &str) -> Option<bool> {
     const COMMENTS: [&str; 4] = ["#", "//", "*", "--"];
@@ -165,6 +174,9 @@ async fn is_unseen(call: &Call<'_>, line: &GrepMatch, word: &str) -> Option<bool
     let content = snapshot.text.line(index)?;
     let from = content.char_indices().nth(line.column.checked_sub(1)?)?.0;
     let at = from + content[from..].find(word)?;
+    if is_said(&content[..at]) {
+        return Some(false);
+    }
     let place = Position {
         line: u32::try_from(index).ok()?,
         character: u32::try_from(content[..at].chars().count()).ok()?,
@@ -174,5 +186,20 @@ async fn is_unseen(call: &Call<'_>, line: &GrepMatch, word: &str) -> Option<bool
         Ok(answer) => Some(answer.value.is_empty() && answer.left_out == 0),
         Err(QueryError::Failed { .. }) => Some(true),
         Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_said;
+
+    #[test]
+    fn what_is_only_said() {
+        for said in ["'box.", "x = \"box.", ":meth:`."] {
+            assert!(is_said(said), "{said}");
+        }
+        for meant in ["box.", "f('a', box.", "f\"{box.", "`${box."] {
+            assert!(!is_said(meant), "{meant}");
+        }
     }
 }
