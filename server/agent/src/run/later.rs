@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::{
     runtime::Handle,
     task::{JoinHandle, spawn_blocking},
-    time::timeout,
+    time::{Instant, sleep_until, timeout},
 };
 use tokio_util::sync::DropGuard;
 use tools::{
@@ -18,8 +18,12 @@ use tools::{
 use super::Run;
 use crate::event::EventKind;
 
-/// How long a look may take in all: a server may have a project to read first.
-const LOOK: Duration = Duration::from_secs(60);
+/// How long a look may take, the first time and at most. While the texts as they were are looked at, others wait for their
+/// answers: a project that is still being read is waited for in several short looks, and not in a long one.
+const FIRST: Duration = aftermath::DEADLINE;
+const LONGEST: Duration = Duration::from_secs(10);
+/// What ends at once, as with a server that is down, is not looked at over and over.
+const PAUSE: Duration = Duration::from_secs(1);
 /// How long a step waits for it. The model has thought meanwhile: what is not known by then takes longer.
 pub(super) const BETWEEN: Duration = Duration::from_millis(300);
 /// How long a look that is called off may take to say what it knows.
@@ -50,6 +54,35 @@ impl Open {
     }
 }
 
+/// Looks until something has become known, or it is called off.
+async fn look(mut unfinished: Unfinished, cx: Context) -> Aftermath {
+    let mut patience = FIRST;
+    loop {
+        let pause = Instant::now() + PAUSE;
+        let known = aftermath::later(&unfinished, patience, &cx).await;
+        let Aftermath {
+            text: None,
+            unfinished: Some(open),
+            ..
+        } = known
+        else {
+            return known;
+        };
+        unfinished = open;
+        patience = LONGEST.min(patience * 2);
+        tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => {
+                return Aftermath {
+                    unfinished: Some(unfinished),
+                    ..Aftermath::default()
+                };
+            }
+            () = sleep_until(pause) => {}
+        }
+    }
+}
+
 impl Run {
     /// Looks on at what was not finished, while the model thinks.
     pub(super) fn look_on(&mut self, cx: &Context) {
@@ -62,9 +95,8 @@ impl Run {
             ..cx.clone()
         };
         let (unfinished, runtime) = (open.unfinished.clone(), Handle::current());
-        let look = move || runtime.block_on(aftermath::later(&unfinished, LOOK, &cx));
         open.looking = Some(Looking {
-            task: spawn_blocking(look),
+            task: spawn_blocking(move || runtime.block_on(look(unfinished, cx))),
             ends: cancel.drop_guard(),
         });
     }

@@ -500,3 +500,31 @@ pub(super) fn counted(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.sort_by_key(|one| (one.range, one.severity));
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::Severity;
+
+    #[test]
+    fn hints_and_information_do_not_count() {
+        let one = |severity| Diagnostic {
+            range: ByteRange::new(0, 1),
+            severity,
+            code: None,
+            source: None,
+            message: String::new(),
+            server: None,
+            raw: serde_json::Value::Null,
+        };
+        let all = [
+            Severity::Hint,
+            Severity::Information,
+            Severity::Warning,
+            Severity::Error,
+        ];
+        let kept = counted(all.map(one).to_vec());
+        let kept: Vec<Severity> = kept.iter().map(|one| one.severity).collect();
+        assert_eq!(kept, [Severity::Error, Severity::Warning]);
+    }
+}
