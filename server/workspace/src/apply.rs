@@ -2,11 +2,12 @@
 //! text stands, never because somebody said so. Which edits may be made is decided elsewhere.
 
 mod into_buffer;
+mod judge;
 mod onto_disk;
 mod together;
 mod turns;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Instant};
 
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -267,13 +268,19 @@ impl Errand {
         }
     }
 
-    fn rebase(&self, edit: &Edit, newest: &Snapshot) -> Result<Edit, ApplyError> {
-        edit.rebase(newest)
-            .map_err(|conflict| ApplyError::Conflict {
-                uri: self.uri.clone(),
-                fresh: newest.clone(),
-                region: conflict.region,
-            })
+    /// The edit in the newest text. To compare texts takes time, so it is no work for a thread that others wait for.
+    async fn rebase(&self, edit: Edit, newest: &Snapshot) -> Result<Edit, ApplyError> {
+        let (buffers, fresh) = (self.buffers.clone(), newest.clone());
+        let rebased = onto_disk::blocking(move || {
+            let before = edit.snapshot();
+            let steps = buffers.steps(&fresh.uri, before.revision, fresh.revision);
+            edit.rebase_along(steps.as_deref(), &fresh)
+        });
+        rebased.await.map_err(|conflict| ApplyError::Conflict {
+            uri: self.uri.clone(),
+            fresh: newest.clone(),
+            region: conflict.region,
+        })
     }
 }
 
@@ -289,7 +296,12 @@ impl Applied {
 
     /// The edit as it stands in `after`; `None` if it does not.
     fn book(edit: &Edit, after: &Snapshot) -> Option<Self> {
-        let places = edit.places_in(&after.text)?;
+        Self::book_until(edit, after, None)
+    }
+
+    /// The same, where nobody waits longer for it than until then.
+    fn book_until(edit: &Edit, after: &Snapshot, deadline: Option<Instant>) -> Option<Self> {
+        let places = edit.places_until(&after.text, deadline)?;
         let hunk = |(replacement, range): (&Replacement, ByteRange)| Hunk {
             range,
             removed: edit.snapshot().text.slice(replacement.range),

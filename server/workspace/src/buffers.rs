@@ -16,6 +16,12 @@ use crate::{
     ByteRange, DocumentUri, Encoding, Origin, Range, Replacement, Revision, Snapshot, Text, disk,
 };
 
+use self::history::History;
+
+pub(crate) use self::history::Step;
+
+mod history;
+
 /// What the editor says changed: a range of the text, or all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentChange {
@@ -110,6 +116,7 @@ struct Open {
     /// Its file's path with symlinks resolved, when it was opened.
     real: Option<PathBuf>,
     out_of_step: Option<String>,
+    history: History,
     watch: Option<watch::Sender<Revision>>,
     followers: Vec<mpsc::UnboundedSender<Snapshot>>,
 }
@@ -150,6 +157,7 @@ impl Buffers {
                     snapshot.revision = next_revision();
                     snapshot.origin = open.snapshot.origin;
                     open.out_of_step = None;
+                    open.history = History::default();
                     open.snapshot = snapshot.clone();
                     open.tell();
                 }
@@ -159,6 +167,7 @@ impl Buffers {
                         snapshot: snapshot.clone(),
                         real,
                         out_of_step: None,
+                        history: History::default(),
                         watch: None,
                         followers: Vec::new(),
                     }));
@@ -191,7 +200,7 @@ impl Buffers {
             }
         };
         open.out_of_step = None;
-        let before = open.put(text, Some(version));
+        let before = open.put(text, Some(version), &replacements);
         self.each_listener(|listener| listener.changed(&before, &open.snapshot, &replacements));
         Ok(open.snapshot.clone())
     }
@@ -211,13 +220,13 @@ impl Buffers {
             if open.snapshot.text != *text {
                 tracing::warn!(%uri, "saved with a text that is not the buffer's: it replaces the buffer's");
                 let whole = ByteRange::new(0, open.snapshot.text.len());
-                let before = open.put(Text::new(text), open.snapshot.version);
-                let replacement = Replacement {
+                let replacements = [Replacement {
                     range: whole,
                     text: text.to_owned(),
-                };
+                }];
+                let before = open.put(Text::new(text), open.snapshot.version, &replacements);
                 self.each_listener(|listener| {
-                    listener.changed(&before, &open.snapshot, std::slice::from_ref(&replacement));
+                    listener.changed(&before, &open.snapshot, &replacements);
                 });
             }
         }
@@ -305,6 +314,17 @@ impl Buffers {
             open.followers.push(sender);
             (open.snapshot.clone(), receiver)
         })
+    }
+
+    /// How one revision of the document became another, if that is remembered.
+    pub(crate) fn steps(
+        &self,
+        uri: &DocumentUri,
+        from: Revision,
+        to: Revision,
+    ) -> Option<Vec<Step>> {
+        self.with_open(uri, |open| open.history.between(from, to))
+            .flatten()
     }
 
     fn with_open<T>(&self, uri: &DocumentUri, then: impl FnOnce(&mut Open) -> T) -> Option<T> {
@@ -407,8 +427,8 @@ impl Open {
         Ok((text, replacements))
     }
 
-    /// Takes a new text and gives what was before.
-    fn put(&mut self, text: Text, version: Option<i32>) -> Snapshot {
+    /// Takes a new text, and how it came about, and gives what was before.
+    fn put(&mut self, text: Text, version: Option<i32>, replacements: &[Replacement]) -> Snapshot {
         let after = Snapshot {
             text,
             version,
@@ -417,6 +437,11 @@ impl Open {
             ..self.snapshot.clone()
         };
         let before = std::mem::replace(&mut self.snapshot, after);
+        self.history.add(
+            (before.revision, &before.text),
+            (self.snapshot.revision, &self.snapshot.text),
+            replacements,
+        );
         self.tell();
         before
     }

@@ -12,7 +12,10 @@ use crate::Text;
 
 use self::ends::{common_prefix, common_suffix};
 
+pub(crate) use self::told::told;
+
 mod ends;
+mod told;
 
 /// A stretch of the old text that became a stretch of the new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,28 +73,40 @@ pub(crate) struct Block {
     pub(crate) lines: usize,
 }
 
-/// Compares two texts, in bounded time.
-pub(crate) fn compare(old: &Text, new: &Text) -> Comparison {
+/// What lies between the ends that two texts have in common; empty on both sides if they are the same.
+pub(crate) fn window(old: &Text, new: &Text) -> Change {
     let (old_len, new_len) = (old.len(), new.len());
-    let shorter = old_len.min(new_len);
-    let deadline = Instant::now() + PATIENCE;
     let prefix = common_prefix(old, new);
     if prefix == old_len && prefix == new_len {
+        return Change::new(prefix..prefix, prefix..prefix);
+    }
+    let whole_suffix = common_suffix(old, new);
+    let suffix = whole_suffix.min(old_len.min(new_len) - prefix);
+    Change {
+        // A plain insertion or deletion could lie as much further left; this is the last of its places.
+        left: whole_suffix - suffix,
+        ..Change::new(prefix..old_len - suffix, prefix..new_len - suffix)
+    }
+}
+
+/// Compares two texts, in bounded time.
+pub(crate) fn compare(old: &Text, new: &Text) -> Comparison {
+    compare_until(old, new, Instant::now() + PATIENCE)
+}
+
+/// The same with less patience: what is not found by then is taken for changed.
+pub(crate) fn compare_until(old: &Text, new: &Text, deadline: Instant) -> Comparison {
+    let deadline = deadline.min(Instant::now() + PATIENCE);
+    let window = window(old, new);
+    if window.old.is_empty() && window.new.is_empty() {
         return Comparison {
             changes: Vec::new(),
             lines: Vec::new(),
         };
     }
-    let whole_suffix = common_suffix(old, new);
-    let suffix = whole_suffix.min(shorter - prefix);
-    let window = Change::new(prefix..old_len - suffix, prefix..new_len - suffix);
     let lines = changed_lines(&whole_lines(&window, old, new), old, new, deadline);
     let changes = if window.old.is_empty() || window.new.is_empty() {
-        // A plain insertion or deletion, whose every place is known: this is the last of them.
-        vec![Change {
-            left: whole_suffix - suffix,
-            ..window
-        }]
+        vec![window]
     } else {
         let mut changes = by_lines(&window, &lines, old, new, deadline)
             .unwrap_or_else(|| by_characters(&window, old, new, deadline));

@@ -3,14 +3,23 @@
 //! It is judged by texts, never by change events: an editor may tell a change otherwise than it was made. Where two
 //! readings of the texts would put the edit in different places it is a conflict, never a guess.
 
+use std::{collections::HashSet, time::Instant};
+
 use crate::{
     ByteRange, Snapshot, Text,
-    compare::{Change, compare, join_doubtful},
+    buffers::Step,
+    compare::{compare, join_doubtful},
 };
 
-use self::reading::{Reading, Side, difference, reach};
+use self::reading::{Reading, difference, follow};
+
+pub(crate) use self::trail::Trail;
 
 mod reading;
+mod trail;
+
+/// How many of an edit's new texts are looked for before the texts are compared.
+const LOOKED_FOR: usize = 16;
 
 /// A text in the place of a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,9 +150,9 @@ impl Edit {
             let conflict = Conflict {
                 region: replacement.range,
             };
-            let range = self
-                .follow(replacement, &changes, &newest.text)
-                .ok_or(conflict)?;
+            let region = (old, replacement.range);
+            let range =
+                follow(region, &replacement.text, &changes, &newest.text).ok_or(conflict)?;
             moved.push(Replacement {
                 range,
                 text: replacement.text.clone(),
@@ -159,29 +168,53 @@ impl Edit {
         Self::new(newest.clone(), moved).map_err(conflict)
     }
 
+    /// The same where the steps are known that lead from the one text to the other: they may tell where the texts alone
+    /// leave it in doubt. What they don't tell, the texts do.
+    pub(crate) fn rebase_along(
+        &self,
+        steps: Option<&[Step]>,
+        newest: &Snapshot,
+    ) -> Result<Self, Conflict> {
+        let mut trail = Trail::of(self);
+        trail.go_on(self, steps, &newest.text);
+        match trail.edit(self, newest) {
+            Some(edit) => Ok(edit),
+            None => self.rebase(newest),
+        }
+    }
+
     /// Whether `newest` is this edit, rebased over whatever else changed.
     pub fn stands_in(&self, newest: &Text) -> bool {
         self.places_in(newest).is_some()
     }
 
-    /// Whether every new text is there at all. That it is says nothing; that it is not is found without comparing texts,
-    /// which takes long where much is replaced, and is asked of every text that comes while a person types.
-    pub(crate) fn may_be_in(&self, text: &Text) -> bool {
+    /// Whether every new text is there at all, as far as that is found without comparing texts, which takes long where
+    /// much is replaced. That it is says nothing.
+    fn may_be_in(&self, text: &Text) -> bool {
         if self.replacements.len() < 2 {
             return true;
         }
         let text = text.to_string();
-        let mut found = "";
-        self.replacements.iter().all(|replacement| {
-            let new = replacement.text.as_str();
-            let is_there = new == found || text.contains(new);
-            found = new;
-            is_there
-        })
+        let different: HashSet<&str> = self
+            .replacements
+            .iter()
+            .map(|replacement| replacement.text.as_str())
+            .collect();
+        let mut few = different.into_iter().take(LOOKED_FOR);
+        few.all(|new| text.contains(new))
     }
 
     /// Where each replacement's new text stands in `newest`, if the edit as a whole does.
     pub(crate) fn places_in(&self, newest: &Text) -> Option<Vec<ByteRange>> {
+        self.places_until(newest, None)
+    }
+
+    /// The same, where nobody waits longer than until then: what could not be found out by then does not stand.
+    pub(crate) fn places_until(
+        &self,
+        newest: &Text,
+        deadline: Option<Instant>,
+    ) -> Option<Vec<ByteRange>> {
         if !self.may_be_in(newest) {
             return None;
         }
@@ -197,8 +230,8 @@ impl Edit {
         if result == *newest {
             return Some(places.collect());
         }
-        let with_edit = Reading::new(&result, newest);
-        let without = Reading::new(&self.snapshot.text, newest);
+        let with_edit = Reading::new(&result, newest, deadline);
+        let without = Reading::new(&self.snapshot.text, newest, deadline);
         let mut told_apart = true;
         let mut standing = Vec::with_capacity(self.replacements.len());
         for (replacement, place) in self.replacements.iter().zip(places) {
@@ -235,64 +268,6 @@ impl Edit {
             && with_edit.cost().0 == without.cost().0;
         one_holds_other && !side_by_side && with_edit.cost_at(place) <= without.cost_at(region)
     }
-
-    /// Where a replaced region lies in the newest text; `None` if it was changed or if there are two answers.
-    fn follow(
-        &self,
-        replacement: &Replacement,
-        changes: &[Change],
-        newest: &Text,
-    ) -> Option<ByteRange> {
-        let region = replacement.range;
-        let (mut shift, mut other_shift) = (0, None);
-        for change in changes {
-            let moved = difference(change.new.len(), change.old.len());
-            match Side::of(change, region) {
-                Side::Before => shift += moved,
-                Side::After => {}
-                Side::Inside => return None,
-                // Two insertions in one place: nothing says which comes first.
-                Side::Touching if region.is_empty() && !change.new.is_empty() => return None,
-                Side::Touching => match reach(change, region) {
-                    (true, true) => {
-                        // Lies before it or after it: two places for the region, one of them `moved` away.
-                        if other_shift.replace(moved).is_some() {
-                            return None;
-                        }
-                    }
-                    (true, false) => shift += moved,
-                    (false, true) => {}
-                    (false, false) => return None,
-                },
-            }
-        }
-        let at = |shift| {
-            let start = region.start.0.saturating_add_signed(shift);
-            ByteRange::new(start, start + region.len())
-        };
-        let here = at(shift);
-        if let Some(moved) = other_shift
-            && !same_result(newest, here, at(shift + moved), &replacement.text)
-        {
-            return None;
-        }
-        (newest.slice(here) == self.snapshot.text.slice(region)).then_some(here)
-    }
-}
-
-/// Whether it is the same to replace the one range or the other.
-fn same_result(text: &Text, one: ByteRange, other: ByteRange, with: &str) -> bool {
-    let (first, second) = (one.min(other), one.max(other));
-    let all = text.slice(ByteRange {
-        start: first.start,
-        end: second.end,
-    });
-    let apart = second.start.0 - first.start.0;
-    let (Some(after_first), Some(before_second)) = (all.get(first.len()..), all.get(..apart))
-    else {
-        return false;
-    };
-    format!("{with}{after_first}") == format!("{before_second}{with}")
 }
 
 fn check_range(text: &Text, range: ByteRange) -> Result<(), EditError> {

@@ -2,7 +2,7 @@
 //!
 //! Editors refuse, skip an edit and say that they applied it, tell it differently from how it was sent, mix it with what
 //! the user types, and tell it before their answer or long after. So an answer only decides how long to wait; whether
-//! the edit stands is asked of every new text, for every attempt that was sent.
+//! the edit stands is asked of every new text, for every attempt that was sent (`judge`).
 
 use std::time::Duration;
 
@@ -11,8 +11,12 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{Applied, ApplyError, Edit, Errand, HostError, Snapshot};
-use crate::{Encoding, Reply, Text};
+use super::{
+    Applied, ApplyError, Edit, Errand, HostError, Snapshot,
+    judge::{Attempt, Judged, appears_elsewhere, judge},
+    onto_disk::blocking,
+};
+use crate::Reply;
 
 /// How long the editor may take to answer: it may be asking its user, or be busy.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -24,8 +28,6 @@ const EXPLANATION: Duration = Duration::from_millis(300);
 const SKIPS: usize = 3;
 /// How often an edit that is refused is sent, as long as its user types.
 const REFUSALS: usize = 8;
-/// How many visible bytes a text must have for its appearance elsewhere to say something.
-const TELLING: usize = 4;
 
 /// Every text that the buffer has from now on; ends when it is closed.
 pub(super) type Texts = UnboundedReceiver<Snapshot>;
@@ -34,7 +36,7 @@ pub(super) type Texts = UnboundedReceiver<Snapshot>;
 struct Attempts {
     newest: Snapshot,
     texts: Texts,
-    sent: Vec<Edit>,
+    sent: Vec<Attempt>,
 }
 
 /// How one attempt ended.
@@ -69,7 +71,7 @@ impl Errand {
         let mut next = edit;
         let (mut skips, mut refusals) = (0, 0);
         loop {
-            if let Some(outcome) = self.catch_up(&mut attempts) {
+            if let Some(outcome) = self.catch_up(&mut attempts).await {
                 return outcome;
             }
             if let Some(reason) = self.buffers.out_of_step(&attempts.newest.uri) {
@@ -79,11 +81,11 @@ impl Errand {
                 });
             }
             self.refuse_if_cancelled()?;
-            next = self.rebase(&next, &attempts.newest)?;
+            next = self.rebase(next, &attempts.newest).await?;
             if next.replacements().is_empty() {
                 return Ok(Applied::nothing(attempts.newest));
             }
-            attempts.sent.push(next.clone());
+            attempts.sent.push(Attempt::of(next.clone()));
             match self.send(&next, &mut attempts).await? {
                 Outcome::Stands(applied) => return Ok(applied),
                 Outcome::Skipped => {
@@ -121,10 +123,14 @@ impl Errand {
         let mut answer: Option<Answer> = None;
         let mut deadline = Instant::now() + ANSWER;
         loop {
+            // Somebody who types without a pause puts no end off.
+            if Instant::now() >= deadline {
+                return self.overdue(edit, answer, attempts).await;
+            }
             tokio::select! {
                 biased;
                 text = attempts.texts.recv() => {
-                    if let Some(outcome) = self.judge(text, attempts) {
+                    if let Some(outcome) = self.judge(text, attempts).await {
                         if answer.is_none() {
                             // What it says has no weight any more, but it must not be cut off in the middle.
                             let _ = timeout(ECHO, &mut answering).await;
@@ -155,17 +161,7 @@ impl Errand {
                     answer = Some(Answer::Refused { reason });
                     deadline = Instant::now() + EXPLANATION;
                 }
-                () = sleep_until(deadline) => {
-                    let uri = self.uri.clone();
-                    return match answer {
-                        Some(Answer::Refused { reason }) => Err(ApplyError::Refused { uri, reason }),
-                        _ if appears_elsewhere(edit, &attempts.newest.text) => {
-                            Err(self.misapplied(edit, &attempts.newest))
-                        }
-                        Some(Answer::Applied) => Ok(Outcome::Skipped),
-                        None => Err(ApplyError::NoAnswer { uri }),
-                    };
-                }
+                () = sleep_until(deadline) => {}
                 () = self.cancel.cancelled(), if matches!(answer, Some(Answer::Refused { .. })) => {
                     return Err(ApplyError::Cancelled);
                 }
@@ -173,46 +169,75 @@ impl Errand {
         }
     }
 
-    /// Takes in the texts that have come already.
-    fn catch_up(&self, attempts: &mut Attempts) -> Option<Result<Applied, ApplyError>> {
-        loop {
-            let text = match attempts.texts.try_recv() {
-                Ok(text) => Some(text),
-                Err(TryRecvError::Empty) => return None,
-                Err(TryRecvError::Disconnected) => None,
-            };
-            if let Some(outcome) = self.judge(text, attempts) {
-                return Some(outcome);
-            }
+    /// No text came in time in which the edit stands.
+    async fn overdue(
+        &self,
+        edit: &Edit,
+        answer: Option<Answer>,
+        attempts: &mut Attempts,
+    ) -> Result<Outcome, ApplyError> {
+        if let Some(outcome) = self.catch_up(attempts).await {
+            return outcome.map(Outcome::Stands);
+        }
+        let uri = self.uri.clone();
+        if let Some(Answer::Refused { reason }) = answer {
+            return Err(ApplyError::Refused { uri, reason });
+        }
+        let (looked_for, now) = (edit.clone(), attempts.newest.text.clone());
+        if blocking(move || appears_elsewhere(&looked_for, &now)).await {
+            return Err(self.misapplied(edit, &attempts.newest));
+        }
+        match answer {
+            Some(_) => Ok(Outcome::Skipped),
+            None => Err(ApplyError::NoAnswer { uri }),
         }
     }
 
-    /// What a new text, or the end of them, says of the attempts that were sent, if it says something.
-    fn judge(
+    /// Takes in the texts that have come already.
+    async fn catch_up(&self, attempts: &mut Attempts) -> Option<Result<Applied, ApplyError>> {
+        let first = match attempts.texts.try_recv() {
+            Ok(text) => Some(text),
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => None,
+        };
+        self.judge(first, attempts).await
+    }
+
+    /// What a new text (or the end of them), and those that have come after it, say of the attempts that were sent, if
+    /// they say something.
+    async fn judge(
         &self,
-        text: Option<Snapshot>,
+        first: Option<Snapshot>,
         attempts: &mut Attempts,
     ) -> Option<Result<Applied, ApplyError>> {
-        let Some(text) = text else {
-            return Some(Err(ApplyError::ClosedMeanwhile {
-                uri: self.uri.clone(),
-            }));
-        };
-        let before = std::mem::replace(&mut attempts.newest, text);
-        let newest = &attempts.newest;
-        if let Some(edit) = attempts
-            .sent
-            .iter()
-            .find(|edit| is_misplaced(edit, &before, &newest.text))
-        {
-            return Some(Err(self.misapplied(edit, newest)));
+        let mut is_closed = first.is_none();
+        let mut texts: Vec<Snapshot> = first.into_iter().collect();
+        while !is_closed {
+            match attempts.texts.try_recv() {
+                Ok(text) => texts.push(text),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => is_closed = true,
+            }
         }
-        attempts
-            .sent
-            .iter()
-            .rev()
-            .find_map(|edit| Applied::book(edit, newest))
-            .map(Ok)
+        let before = attempts.newest.clone();
+        if let Some(newest) = texts.last() {
+            attempts.newest = newest.clone();
+        }
+        let (mut sent, buffers) = (std::mem::take(&mut attempts.sent), self.buffers.clone());
+        let (judged, sent) = blocking(move || {
+            let judged = judge(&mut sent, before, texts, &buffers);
+            (judged, sent)
+        })
+        .await;
+        attempts.sent = sent;
+        match judged {
+            Judged::Stands(applied) => Some(Ok(applied)),
+            Judged::Misplaced { edit, after } => Some(Err(self.misapplied(&edit, &after))),
+            Judged::Missing if is_closed => Some(Err(ApplyError::ClosedMeanwhile {
+                uri: self.uri.clone(),
+            })),
+            Judged::Missing => None,
+        }
     }
 
     fn misapplied(&self, edit: &Edit, newest: &Snapshot) -> ApplyError {
@@ -222,50 +247,4 @@ impl Errand {
             fresh: newest.clone(),
         }
     }
-}
-
-/// Whether a text became the next by the edit's very lines and columns, though it was not the text that they were for.
-fn is_misplaced(edit: &Edit, before: &Snapshot, after: &Text) -> bool {
-    edit.snapshot().text != before.text
-        && edit.may_be_in(after)
-        && is_literally_applied(edit, &before.text, after)
-        && edit
-            .rebase(before)
-            .is_ok_and(|rebased| rebased.result() != *after)
-}
-
-fn is_literally_applied(edit: &Edit, before: &Text, after: &Text) -> bool {
-    [Encoding::Utf16, Encoding::Utf8]
-        .into_iter()
-        .any(|encoding| {
-            let mut text = before.clone();
-            for replacement in edit.replacements().iter().rev() {
-                let range = edit.snapshot().text.range(replacement.range, encoding);
-                text.replace(before.byte_range(range, encoding), &replacement.text);
-            }
-            text == *after
-        })
-}
-
-/// Whether some text of an edit that does not stand is there all the same, once more than before.
-fn appears_elsewhere(edit: &Edit, now: &Text) -> bool {
-    let visible = |text: &str| {
-        text.bytes()
-            .filter(|byte| !byte.is_ascii_whitespace())
-            .take(TELLING)
-            .count()
-    };
-    let telling: Vec<&str> = edit
-        .replacements()
-        .iter()
-        .map(|replacement| replacement.text.as_str())
-        .filter(|text| visible(text) == TELLING)
-        .collect();
-    if telling.is_empty() {
-        return false;
-    }
-    let (before, now) = (edit.snapshot().text.to_string(), now.to_string());
-    telling
-        .into_iter()
-        .any(|text| now.matches(text).count() > before.matches(text).count())
 }

@@ -23,7 +23,7 @@ impl Errand {
             self.refuse_if_cancelled()?;
             let uri = self.uri.clone();
             let fresh = blocking(move || disk::read(&uri)).await?;
-            edit = self.rebase(&edit, &fresh)?;
+            edit = self.rebase(edit, &fresh).await?;
             if edit.replacements().is_empty() {
                 return Ok(Applied::nothing(fresh));
             }
@@ -89,12 +89,15 @@ impl Errand {
 
     /// The file is written. If an editor opened it before that, its buffer has the old text, and that is what counts.
     async fn after_write(self, edit: Edit, after: Snapshot) -> Result<Applied, ApplyError> {
-        if let Some((newest, texts)) = self.follow()
-            && !edit.stands_in(&newest.text)
-        {
-            return self.edit_buffer(edit, newest, texts).await;
+        if let Some((newest, texts)) = self.follow() {
+            let (written, text) = (edit.clone(), newest.text.clone());
+            if !blocking(move || written.stands_in(&text)).await {
+                return self.edit_buffer(edit, newest, texts).await;
+            }
         }
-        Ok(Applied::book(&edit, &after).unwrap_or_else(|| Applied::nothing(after)))
+        let (written, on_disk) = (edit, after.clone());
+        let booked = blocking(move || Applied::book(&written, &on_disk)).await;
+        Ok(booked.unwrap_or_else(|| Applied::nothing(after)))
     }
 }
 

@@ -4,6 +4,7 @@ mod any_editor;
 mod disk;
 mod editor;
 mod editors;
+mod fast_typing;
 mod limits;
 mod together;
 mod turns;

@@ -99,13 +99,14 @@ impl Editor {
 
     /// The user types: `old` becomes `new`, and the server is not told yet.
     pub(super) fn types(&self, old: &str, new: &str) {
+        let at = self.text().find(old).expect("the text that is typed over");
+        self.types_at(at, old.len(), new);
+    }
+
+    /// The same at a place, over so many bytes.
+    pub(super) fn types_at(&self, at: usize, over: usize, new: &str) {
         let mut state = self.state.lock().expect("state");
-        let at = state
-            .text
-            .to_string()
-            .find(old)
-            .expect("the text that is typed over");
-        state.text.replace(ByteRange::new(at, at + old.len()), new);
+        state.text.replace(ByteRange::new(at, at + over), new);
         state.version += 1;
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use super::{Crew, Step, StepError};
 use crate::{
-    Buffers, ByteRange, DocumentUri, Edit, FileOperation, Replacement, Snapshot,
+    Buffers, ByteRange, Conflict, DocumentUri, Edit, FileOperation, Replacement, Snapshot,
     apply::{ApplyError, refuse_what_is_kept},
     compare::compare,
     disk,
@@ -151,12 +151,24 @@ impl Drafts<'_> {
                 };
                 let mut now = edit.snapshot().clone();
                 now.text = crate::Text::new(content);
-                *content = rebase(edit, &now)?.result().to_string();
+                let edit = edit
+                    .rebase(&now)
+                    .map_err(|conflict| conflicted(&conflict, &now))?;
+                *content = edit.result().to_string();
                 Ok(())
             }
             Found::There(before) => {
+                let buffers = self.crew.buffers.clone();
                 let draft = self.draft(&before)?;
-                let edit = rebase(edit, &draft.now)?;
+                let (from, now) = (edit.snapshot().revision, &draft.now);
+                // What this change does itself to the text is no step of its editor's.
+                let steps = match draft.edits.is_empty() {
+                    true => buffers.steps(&now.uri, from, now.revision),
+                    false => None,
+                };
+                let edit = edit
+                    .rebase_along(steps.as_deref(), now)
+                    .map_err(|conflict| conflicted(&conflict, now))?;
                 draft.now.text = edit.result();
                 draft.edits.push(edit);
                 Ok(())
@@ -477,15 +489,13 @@ fn joined(folder: &Path, rest: &Path) -> PathBuf {
     }
 }
 
-fn rebase(edit: &Edit, newest: &Snapshot) -> Result<Edit, StepError> {
-    edit.rebase(newest).map_err(|conflict| {
-        ApplyError::Conflict {
-            uri: newest.uri.clone(),
-            fresh: newest.clone(),
-            region: conflict.region,
-        }
-        .into()
-    })
+fn conflicted(conflict: &Conflict, newest: &Snapshot) -> StepError {
+    ApplyError::Conflict {
+        uri: newest.uri.clone(),
+        fresh: newest.clone(),
+        region: conflict.region,
+    }
+    .into()
 }
 
 /// Whether something can be put into the folder above a name, which may have to be made.
