@@ -5,7 +5,7 @@ mod stand;
 use langserver::{Answer, FileChange, FileEdit, QueryError};
 use serde_json::{Value, json};
 use stand::{STAGE, Stand, at, never, servers, write};
-use workspace::{ByteOffset, ByteRange};
+use workspace::{ByteOffset, ByteRange, FileStep};
 
 fn able() -> Value {
     json!({
@@ -43,9 +43,11 @@ fn file(file: &FileEdit) -> String {
 fn shown(changes: &[FileChange]) -> Vec<String> {
     let one = |change: &FileChange| match change {
         FileChange::Edit(edit) => file(edit),
-        FileChange::Create { uri, .. } => format!("create {}", name(uri)),
-        FileChange::Rename { from, to, .. } => format!("{} to {}", name(from), name(to)),
-        FileChange::Delete { uri, .. } => format!("delete {}", name(uri)),
+        FileChange::File(FileStep::Create { uri, .. }) => format!("create {}", name(uri)),
+        FileChange::File(FileStep::Rename { from, to, .. }) => {
+            format!("{} to {}", name(from), name(to))
+        }
+        FileChange::File(FileStep::Delete { uri, .. }) => format!("delete {}", name(uri)),
     };
     changes.iter().map(one).collect()
 }

@@ -5,7 +5,7 @@ mod stand;
 use langserver::{FileChange, Severity};
 use serde_json::{Value, json};
 use stand::{Stand, at, never};
-use workspace::{ByteOffset, ByteRange};
+use workspace::{ByteOffset, ByteRange, FileStep};
 
 fn able() -> Value {
     json!({
@@ -210,9 +210,15 @@ async fn actions_and_their_edits() {
                 .map(|change| {
                     let file = match change {
                         FileChange::Edit(file) => file,
-                        FileChange::Create { uri, .. } => return format!("create {uri}"),
-                        FileChange::Rename { from, to, .. } => return format!("{from} to {to}"),
-                        FileChange::Delete { uri, .. } => return format!("delete {uri}"),
+                        FileChange::File(FileStep::Create { uri, .. }) => {
+                            return format!("create {uri}");
+                        }
+                        FileChange::File(FileStep::Rename { from, to, .. }) => {
+                            return format!("{from} to {to}");
+                        }
+                        FileChange::File(FileStep::Delete { uri, .. }) => {
+                            return format!("delete {uri}");
+                        }
                     };
                     let edits: Vec<_> = file
                         .edits

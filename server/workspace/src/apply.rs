@@ -17,7 +17,7 @@ use crate::{
     Workspace, WriteError, disk,
 };
 
-pub use together::{Step, StepError, Together, TogetherError};
+pub use together::{FileStep, Step, StepError, Together, TogetherError};
 pub(crate) use turns::Turns;
 
 /// One stretch that an edit changed.

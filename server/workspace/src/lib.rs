@@ -17,7 +17,7 @@ mod text;
 mod uri;
 mod workspace;
 
-pub use apply::{Applied, ApplyError, Hunk, Step, StepError, Together, TogetherError};
+pub use apply::{Applied, ApplyError, FileStep, Hunk, Step, StepError, Together, TogetherError};
 pub use buffers::{Buffers, ChangeError, ContentChange, Listener};
 pub use disk::{ReadError, WriteError, read_file};
 pub use edit::{Conflict, Edit, EditError, Replacement};

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use serde_json::Value;
-use workspace::{DocumentUri, Replacement, Snapshot};
+use workspace::{DocumentUri, FileStep, Replacement, Snapshot};
 
 use crate::{mirror::Texts, server::WeakSource};
 
@@ -62,33 +62,16 @@ pub struct FileEdit {
 pub enum FileChange {
     /// Text in a document. Of one that an earlier step makes, the snapshot is empty.
     Edit(FileEdit),
-    /// A new, empty file.
-    Create {
-        /// Which.
-        uri: DocumentUri,
-        /// Whether one that is there is emptied.
-        overwrite: bool,
-        /// Whether one that is there is left as it is. `overwrite` counts more.
-        ignore_if_exists: bool,
-    },
-    /// Another name for a file or a folder.
-    Rename {
-        /// The old name.
-        from: DocumentUri,
-        /// The new one.
-        to: DocumentUri,
-        /// Whether what is there under the new name is replaced.
-        overwrite: bool,
-        /// Whether nothing is done if something is there under the new name. `overwrite` counts more.
-        ignore_if_exists: bool,
-    },
-    /// Away with a file or a folder.
-    Delete {
-        /// Which.
-        uri: DocumentUri,
-        /// Whether a folder may have something in it.
-        recursive: bool,
-        /// Whether it is well if there is none.
-        ignore_if_absent: bool,
-    },
+    /// Something done to a whole file.
+    File(FileStep),
+}
+
+impl FileChange {
+    /// The documents that it is about.
+    pub fn touched(&self) -> Vec<&DocumentUri> {
+        match self {
+            Self::Edit(file) => vec![&file.uri],
+            Self::File(step) => step.touched(),
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use workspace::{ByteRange, DocumentUri, Snapshot, Workspace};
+use workspace::{ByteRange, Snapshot, Workspace};
 
 use super::{Question, about_range, change::changes};
 use crate::{
@@ -193,10 +193,11 @@ impl CodeAction {
                 .await?
                 .map_err(|error| self.failed(error))?;
             // The server was told of no change in between: of which text a second edit is, nobody can know.
-            let twice = more
-                .iter()
-                .flat_map(touched)
-                .find(|uri| all.iter().flat_map(touched).any(|earlier| earlier == *uri));
+            let twice = more.iter().flat_map(FileChange::touched).find(|uri| {
+                all.iter()
+                    .flat_map(FileChange::touched)
+                    .any(|earlier| earlier == *uri)
+            });
             if let Some(uri) = twice {
                 return Err(self.failed(format!(
                     "the action's command {name} edits {uri} twice, one edit after the other"
@@ -236,15 +237,6 @@ enum Known {
     Edits(Vec<FileChange>),
     /// Only what it runs, if anything: what that edits is known when it has run.
     Command(Value),
-}
-
-/// The files that a change is about.
-fn touched(change: &FileChange) -> Vec<&DocumentUri> {
-    match change {
-        FileChange::Edit(file) => vec![&file.uri],
-        FileChange::Create { uri, .. } | FileChange::Delete { uri, .. } => vec![uri],
-        FileChange::Rename { from, to, .. } => vec![from, to],
-    }
 }
 
 /// A diagnostic as a server is told of it: its own as it came, but where it is now.

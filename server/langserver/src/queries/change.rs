@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 use workspace::{
-    DiskForm, DocumentUri, Edit, Encoding, Origin, Replacement, Revision, Snapshot, Text, Workspace,
+    DiskForm, DocumentUri, Edit, Encoding, FileStep, Origin, Replacement, Revision, Snapshot, Text,
+    Workspace,
 };
 
 use super::{blocking, texts::text_of};
@@ -49,55 +50,34 @@ struct Making<'a> {
 
 impl Making<'_> {
     fn change(&mut self, step: Step) -> Result<FileChange, String> {
-        Ok(match step {
-            Step::Edit(edit) => FileChange::Edit(self.edit(edit)?),
-            Step::Create {
+        let step = match step {
+            Step::Edit(edit) => return Ok(FileChange::Edit(self.edit(edit)?)),
+            Step::File(step) => step,
+        };
+        match &step {
+            FileStep::Create {
                 uri,
                 overwrite,
                 ignore_if_exists,
             } => {
-                let stays = ignore_if_exists && !overwrite;
-                let there = self.text(&uri).filter(|_| stays);
-                let text = there.or_else(|| Some(new_file(&uri)));
+                let stays = *ignore_if_exists && !overwrite;
+                let there = self.text(uri).filter(|_| stays);
+                let text = there.or_else(|| Some(new_file(uri)));
                 self.made.insert(uri.clone(), text);
-                FileChange::Create {
-                    uri,
-                    overwrite,
-                    ignore_if_exists,
-                }
             }
-            Step::Rename {
-                from,
-                to,
-                overwrite,
-                ignore_if_exists,
-            } => {
-                let moved = self.text(&from).map(|text| Snapshot {
+            FileStep::Rename { from, to, .. } => {
+                let moved = self.text(from).map(|text| Snapshot {
                     uri: to.clone(),
                     ..text
                 });
                 self.made.insert(from.clone(), None);
                 self.made.insert(to.clone(), moved);
-                FileChange::Rename {
-                    from,
-                    to,
-                    overwrite,
-                    ignore_if_exists,
-                }
             }
-            Step::Delete {
-                uri,
-                recursive,
-                ignore_if_absent,
-            } => {
+            FileStep::Delete { uri, .. } => {
                 self.made.insert(uri.clone(), None);
-                FileChange::Delete {
-                    uri,
-                    recursive,
-                    ignore_if_absent,
-                }
             }
-        })
+        }
+        Ok(FileChange::File(step))
     }
 
     fn edit(&mut self, edit: DocumentEdit) -> Result<FileEdit, String> {

@@ -36,7 +36,7 @@ impl Names {
     pub fn missed<'a>(&self, changes: &'a [FileChange]) -> Option<(&'a FileEdit, Miss)> {
         changes.iter().find_map(|change| match change {
             FileChange::Edit(file) => Some((file, self.miss(file)?)),
-            _ => None,
+            FileChange::File(_) => None,
         })
     }
 

@@ -2,7 +2,7 @@
 //! wrong one.
 
 use serde_json::{Value, json};
-use workspace::DocumentUri;
+use workspace::{DocumentUri, FileStep};
 
 use super::{read_range, read_uri};
 
@@ -10,22 +10,7 @@ use super::{read_range, read_uri};
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
     Edit(DocumentEdit),
-    Create {
-        uri: DocumentUri,
-        overwrite: bool,
-        ignore_if_exists: bool,
-    },
-    Rename {
-        from: DocumentUri,
-        to: DocumentUri,
-        overwrite: bool,
-        ignore_if_exists: bool,
-    },
-    Delete {
-        uri: DocumentUri,
-        recursive: bool,
-        ignore_if_absent: bool,
-    },
+    File(FileStep),
 }
 
 /// The edits of one document: the version they are for and `(range, new text)`.
@@ -77,22 +62,22 @@ fn read_operation(kind: &str, change: &Value) -> Result<Step, String> {
     };
     let option = |key: &str| change["options"][key] == true;
     Ok(match kind {
-        "create" => Step::Create {
+        "create" => Step::File(FileStep::Create {
             uri: name("uri")?,
             overwrite: option("overwrite"),
             ignore_if_exists: option("ignoreIfExists"),
-        },
-        "rename" => Step::Rename {
+        }),
+        "rename" => Step::File(FileStep::Rename {
             from: name("oldUri")?,
             to: name("newUri")?,
             overwrite: option("overwrite"),
             ignore_if_exists: option("ignoreIfExists"),
-        },
-        "delete" => Step::Delete {
+        }),
+        "delete" => Step::File(FileStep::Delete {
             uri: name("uri")?,
             recursive: option("recursive"),
             ignore_if_absent: option("ignoreIfNotExists"),
-        },
+        }),
         _ => return Err(format!("to {kind} a file, which is not known here")),
     })
 }
@@ -117,7 +102,7 @@ fn add(
                 return Ok(());
             }
             Step::Edit(_) => {}
-            _ => break,
+            Step::File(_) => break,
         }
     }
     steps.push(Step::Edit(DocumentEdit {
@@ -176,23 +161,23 @@ mod tests {
                 Ok(vec![
                     at(Some(3), 2),
                     at(None, 1),
-                    Step::Create {
+                    Step::File(FileStep::Create {
                         uri: uri("file:///b.rs"),
                         overwrite: false,
                         ignore_if_exists: false,
-                    },
+                    }),
                     at(None, 1),
-                    Step::Rename {
+                    Step::File(FileStep::Rename {
                         from: uri("file:///b.rs"),
                         to: uri("file:///c.rs"),
                         overwrite: true,
                         ignore_if_exists: true,
-                    },
-                    Step::Delete {
+                    }),
+                    Step::File(FileStep::Delete {
                         uri: uri("file:///c.rs"),
                         recursive: true,
                         ignore_if_absent: true,
-                    },
+                    }),
                 ]),
             ),
             (json!({}), Ok(vec![])),

@@ -111,7 +111,7 @@ fn unsure<T>(answer: &Answer<T>) -> String {
 }
 
 fn is_only_of(changes: &[FileChange], uri: &DocumentUri) -> bool {
-    let mut touched = changes.iter().flat_map(change::touched);
+    let mut touched = changes.iter().flat_map(FileChange::touched);
     touched.all(|one| one == uri)
 }
 

@@ -139,7 +139,7 @@ pub async fn make(
         |reason: String| ToolError::Failed(format!("{what}: {reason}; nothing was changed"));
     let mut steps = Vec::with_capacity(changes.len());
     for change in changes {
-        for uri in touched(&change) {
+        for uri in change.touched() {
             cx.may_change(uri, asked).map_err(refused)?;
         }
         steps.push(match change {
@@ -151,35 +151,7 @@ pub async fn make(
                 let edit = Edit::new(snapshot, file.edits);
                 Step::Edit(edit.map_err(|error| refused(error.to_string()))?)
             }
-            FileChange::Create {
-                uri,
-                overwrite,
-                ignore_if_exists,
-            } => Step::Create {
-                uri,
-                overwrite,
-                ignore_if_exists,
-            },
-            FileChange::Rename {
-                from,
-                to,
-                overwrite,
-                ignore_if_exists,
-            } => Step::Rename {
-                from,
-                to,
-                overwrite,
-                ignore_if_exists,
-            },
-            FileChange::Delete {
-                uri,
-                recursive,
-                ignore_if_absent,
-            } => Step::Delete {
-                uri,
-                recursive,
-                ignore_if_absent,
-            },
+            FileChange::File(step) => Step::File(step),
         });
     }
     let made = cx.workspace.apply_all(steps, &cx.label, &cx.cancel).await;
@@ -189,14 +161,6 @@ pub async fn make(
     })?;
     edit::told_of_all(&together, cx);
     Ok(together)
-}
-
-pub fn touched(change: &FileChange) -> Vec<&DocumentUri> {
-    match change {
-        FileChange::Edit(file) => vec![&file.uri],
-        FileChange::Create { uri, .. } | FileChange::Delete { uri, .. } => vec![uri],
-        FileChange::Rename { from, to, .. } => vec![from, to],
-    }
 }
 
 /// What was changed, in few words: the lines if they are few, else how many in which files.

@@ -20,6 +20,13 @@ pub enum Step {
     /// Text in a document. One that an earlier step makes is edited as the empty text that it is then, one that an
     /// earlier step renames under its new name.
     Edit(Edit),
+    /// Something done to a whole file.
+    File(FileStep),
+}
+
+/// What is done to a whole file, or a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileStep {
     /// A new, empty file.
     Create {
         /// Which.
@@ -49,6 +56,16 @@ pub enum Step {
         /// Whether it is well if there is none.
         ignore_if_absent: bool,
     },
+}
+
+impl FileStep {
+    /// The names that it is about.
+    pub fn touched(&self) -> Vec<&DocumentUri> {
+        match self {
+            Self::Create { uri, .. } | Self::Delete { uri, .. } => vec![uri],
+            Self::Rename { from, to, .. } => vec![from, to],
+        }
+    }
 }
 
 /// A change that stands.

@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::editor::{Answer, edit_of, refused};
 use crate::{
-    Buffers, ContentChange, DocumentUri, Edit, Encoding, FileOperation, Host, HostError, Reply,
-    Step, Together, TogetherError, Workspace,
+    Buffers, ContentChange, DocumentUri, Edit, Encoding, FileOperation, FileStep, Host, HostError,
+    Reply, Step, Together, TogetherError, Workspace,
 };
 
 type Hook = Box<dyn FnOnce(&Desk) + Send>;
@@ -103,11 +103,11 @@ impl Desk {
     }
 
     fn create(&self, name: &str) -> Step {
-        Step::Create {
+        Step::File(FileStep::Create {
             uri: self.uri(name),
             overwrite: false,
             ignore_if_exists: false,
-        }
+        })
     }
 
     /// The text of a file that the change itself makes.
@@ -117,20 +117,20 @@ impl Desk {
     }
 
     fn rename(&self, from: &str, to: &str) -> Step {
-        Step::Rename {
+        Step::File(FileStep::Rename {
             from: self.uri(from),
             to: self.uri(to),
             overwrite: false,
             ignore_if_exists: false,
-        }
+        })
     }
 
     fn delete(&self, name: &str) -> Step {
-        Step::Delete {
+        Step::File(FileStep::Delete {
             uri: self.uri(name),
             recursive: false,
             ignore_if_absent: false,
-        }
+        })
     }
 
     /// Everything: files by name, then what the editor has open.
@@ -501,22 +501,22 @@ async fn later_steps_see_what_earlier_ones_made() {
         desk.create("c"),
         desk.fill("c", "new"),
         desk.rename("d", "y"),
-        Step::Rename {
+        Step::File(FileStep::Rename {
             from: desk.uri("y"),
             to: desk.uri("f/e"),
             overwrite: true,
             ignore_if_exists: false,
-        },
-        Step::Create {
+        }),
+        Step::File(FileStep::Create {
             uri: desk.uri("x"),
             overwrite: false,
             ignore_if_exists: true,
-        },
-        Step::Delete {
+        }),
+        Step::File(FileStep::Delete {
             uri: desk.uri("nowhere"),
             recursive: false,
             ignore_if_absent: true,
-        },
+        }),
     ];
     desk.make(steps).await.expect("made");
     assert_eq!(

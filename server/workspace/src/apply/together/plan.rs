@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Crew, Step, StepError};
+use super::{Crew, FileStep, Step, StepError};
 use crate::{
     Buffers, ByteRange, Conflict, DocumentUri, Edit, FileOperation, Replacement, Snapshot,
     apply::{ApplyError, refuse_what_is_kept},
@@ -58,11 +58,7 @@ pub(super) fn names(steps: &[Step], buffers: &Buffers) -> Vec<DocumentUri> {
     for step in steps {
         match step {
             Step::Edit(edit) => add(&edit.snapshot().uri),
-            Step::Create { uri, .. } | Step::Delete { uri, .. } => add(uri),
-            Step::Rename { from, to, .. } => {
-                add(from);
-                add(to);
-            }
+            Step::File(step) => step.touched().into_iter().for_each(&mut add),
         }
     }
     names.sort_unstable();
@@ -116,22 +112,22 @@ impl Plan {
         for step in steps {
             match step {
                 Step::Edit(edit) => drafts.edit(&edit)?,
-                Step::Create {
+                Step::File(FileStep::Create {
                     uri,
                     overwrite,
                     ignore_if_exists,
-                } => drafts.create(&uri, overwrite, ignore_if_exists)?,
-                Step::Rename {
+                }) => drafts.create(&uri, overwrite, ignore_if_exists)?,
+                Step::File(FileStep::Rename {
                     from,
                     to,
                     overwrite,
                     ignore_if_exists,
-                } => drafts.rename(from, to, overwrite, ignore_if_exists)?,
-                Step::Delete {
+                }) => drafts.rename(from, to, overwrite, ignore_if_exists)?,
+                Step::File(FileStep::Delete {
                     uri,
                     recursive,
                     ignore_if_absent,
-                } => drafts.delete(uri, recursive, ignore_if_absent)?,
+                }) => drafts.delete(uri, recursive, ignore_if_absent)?,
             }
         }
         drafts.into_plan()
