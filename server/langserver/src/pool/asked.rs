@@ -1,6 +1,6 @@
 //! What can be asked of the servers, one method a question. Nothing here changes a document.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use workspace::{ByteOffset, ByteRange, DocumentUri, Snapshot};
@@ -28,8 +28,8 @@ impl Pool {
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        self.asked(uri, cancel, move |question| async move {
-            question.locations("textDocument/definition", at).await
+        self.asked(uri, cancel, |question| {
+            question.locations("textDocument/definition", at)
         })
         .await
     }
@@ -41,8 +41,8 @@ impl Pool {
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        self.asked(uri, cancel, move |question| async move {
-            question.locations("textDocument/implementation", at).await
+        self.asked(uri, cancel, |question| {
+            question.locations("textDocument/implementation", at)
         })
         .await
     }
@@ -54,8 +54,8 @@ impl Pool {
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        self.asked(uri, cancel, move |question| async move {
-            question.locations("textDocument/typeDefinition", at).await
+        self.asked(uri, cancel, |question| {
+            question.locations("textDocument/typeDefinition", at)
         })
         .await
     }
@@ -68,8 +68,8 @@ impl Pool {
         include_declaration: bool,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        self.asked(uri, cancel, move |question| async move {
-            question.references(at, include_declaration).await
+        self.asked(uri, cancel, |question| {
+            question.references(at, include_declaration)
         })
         .await
     }
@@ -84,12 +84,8 @@ impl Pool {
         part: Option<&str>,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        let part: Option<Arc<str>> = part.map(Into::into);
-        self.asked(uri, cancel, move |question| {
-            let part = part.clone();
-            async move { question.places(what, at, part.as_deref()).await }
-        })
-        .await
+        self.asked(uri, cancel, |question| question.places(what, at, part))
+            .await
     }
 
     /// Whether the server of a document, started if need be, can be asked this, by LSP's name.
@@ -99,7 +95,7 @@ impl Pool {
         method: &'static str,
         cancel: &CancellationToken,
     ) -> Result<bool, QueryError> {
-        self.asked(uri, cancel, move |question| async move {
+        self.asked(uri, cancel, |question| async move {
             Ok(question.server.supports(method, Some(&question.document)))
         })
         .await
@@ -112,10 +108,7 @@ impl Pool {
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Option<String>>, QueryError> {
-        self.asked(uri, cancel, move |question| async move {
-            question.hover(at).await
-        })
-        .await
+        self.asked(uri, cancel, |question| question.hover(at)).await
     }
 
     /// Whether what stands at `at` is defined in a file that is not to be shown: its hover would show what is in it.
@@ -125,7 +118,7 @@ impl Pool {
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<bool, QueryError> {
-        self.asked(uri, cancel, move |question| async move {
+        self.asked(uri, cancel, |question| async move {
             question.is_of_hidden(at).await
         })
         .await
@@ -137,10 +130,7 @@ impl Pool {
         uri: &DocumentUri,
         cancel: &CancellationToken,
     ) -> Result<Answer<(Snapshot, Vec<Symbol>)>, QueryError> {
-        self.asked(uri, cancel, |question| async move {
-            question.document_symbols().await
-        })
-        .await
+        self.asked(uri, cancel, Question::document_symbols).await
     }
 
     /// Symbols of the whole project by name. `near` is a document of the project and language that are meant.
@@ -150,12 +140,8 @@ impl Pool {
         query: &str,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<FoundSymbol>>, QueryError> {
-        let query: Arc<str> = query.into();
-        self.asked(near, cancel, move |question| {
-            let query = query.clone();
-            async move { question.workspace_symbols(&query).await }
-        })
-        .await
+        self.asked(near, cancel, |question| question.workspace_symbols(query))
+            .await
     }
 
     /// What stands at `at`, as the root of a call hierarchy.
@@ -165,10 +151,8 @@ impl Pool {
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
-        self.asked(uri, cancel, move |question| async move {
-            question.roots(PREPARE_CALLS, at).await
-        })
-        .await
+        self.asked(uri, cancel, |question| question.roots(PREPARE_CALLS, at))
+            .await
     }
 
     /// Who calls it.
@@ -177,8 +161,8 @@ impl Pool {
         item: &HierarchyItem,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Call>>, QueryError> {
-        self.asked_of(PREPARE_CALLS, item, cancel, |question, item| async move {
-            question.calls(Way::Incoming, &item).await
+        self.asked_of(PREPARE_CALLS, item, cancel, |question, item| {
+            question.calls(Way::Incoming, item)
         })
         .await
     }
@@ -189,8 +173,8 @@ impl Pool {
         item: &HierarchyItem,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Call>>, QueryError> {
-        self.asked_of(PREPARE_CALLS, item, cancel, |question, item| async move {
-            question.calls(Way::Outgoing, &item).await
+        self.asked_of(PREPARE_CALLS, item, cancel, |question, item| {
+            question.calls(Way::Outgoing, item)
         })
         .await
     }
@@ -202,10 +186,8 @@ impl Pool {
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
-        self.asked(uri, cancel, move |question| async move {
-            question.roots(PREPARE_TYPES, at).await
-        })
-        .await
+        self.asked(uri, cancel, |question| question.roots(PREPARE_TYPES, at))
+            .await
     }
 
     /// What it extends.
@@ -214,8 +196,8 @@ impl Pool {
         item: &HierarchyItem,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
-        self.asked_of(PREPARE_TYPES, item, cancel, |question, item| async move {
-            question.types("typeHierarchy/supertypes", &item).await
+        self.asked_of(PREPARE_TYPES, item, cancel, |question, item| {
+            question.types("typeHierarchy/supertypes", item)
         })
         .await
     }
@@ -226,8 +208,8 @@ impl Pool {
         item: &HierarchyItem,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
-        self.asked_of(PREPARE_TYPES, item, cancel, |question, item| async move {
-            question.types("typeHierarchy/subtypes", &item).await
+        self.asked_of(PREPARE_TYPES, item, cancel, |question, item| {
+            question.types("typeHierarchy/subtypes", item)
         })
         .await
     }
@@ -240,10 +222,8 @@ impl Pool {
         diagnostics: &[Diagnostic],
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<CodeAction>>, QueryError> {
-        let diagnostics: Arc<[Diagnostic]> = diagnostics.into();
-        self.asked(uri, cancel, move |question| {
-            let diagnostics = diagnostics.clone();
-            async move { question.code_actions(range, &diagnostics).await }
+        self.asked(uri, cancel, |question| {
+            question.code_actions(range, diagnostics)
         })
         .await
     }
@@ -281,12 +261,8 @@ impl Pool {
         new_name: &str,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<FileChange>>, QueryError> {
-        let new_name: Arc<str> = new_name.into();
-        self.asked(uri, cancel, move |question| {
-            let new_name = new_name.clone();
-            async move { question.rename(at, &new_name).await }
-        })
-        .await
+        self.asked(uri, cancel, |question| question.rename(at, new_name))
+            .await
     }
 
     /// What the formatter would change in these ranges, or in the whole document if there are none. Nothing is changed.
@@ -296,12 +272,8 @@ impl Pool {
         ranges: &[ByteRange],
         cancel: &CancellationToken,
     ) -> Result<Answer<FileEdit>, QueryError> {
-        let ranges: Arc<[ByteRange]> = ranges.into();
-        self.asked(uri, cancel, move |question| {
-            let ranges = ranges.clone();
-            async move { question.format(&ranges).await }
-        })
-        .await
+        self.asked(uri, cancel, |question| question.format(ranges))
+            .await
     }
 
     /// Puts a question to a document's server, started if need be. One that the server died over is put once more, to its

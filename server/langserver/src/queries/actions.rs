@@ -16,7 +16,7 @@ use crate::{
 
 impl Question {
     pub async fn code_actions(
-        &self,
+        self,
         range: ByteRange,
         diagnostics: &[Diagnostic],
     ) -> Result<Answer<Vec<CodeAction>>, QueryError> {

@@ -20,7 +20,7 @@ const RANGE: &str = "textDocument/rangeFormatting";
 const LARGE: usize = 200;
 
 impl Question {
-    pub async fn format(&self, ranges: &[ByteRange]) -> Result<Answer<FileEdit>, QueryError> {
+    pub async fn format(self, ranges: &[ByteRange]) -> Result<Answer<FileEdit>, QueryError> {
         let options = options(&self.document.text);
         let by_range = !ranges.is_empty() && self.server.supports(RANGE, Some(&self.document));
         if !by_range {

@@ -45,11 +45,11 @@ impl Question {
 
     /// The next nodes of a type hierarchy.
     pub async fn types(
-        &self,
+        self,
         method: &'static str,
-        item: &HierarchyItem,
+        item: HierarchyItem,
     ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
-        let (asked, complete) = self.ask(method, |about| about_item(about, item)).await?;
+        let (asked, complete) = self.ask(method, |about| about_item(about, &item)).await?;
         let read = self.fit(method, wire::read_nodes(&asked.answer))?;
         let (value, left_out) = self.items(read.found, asked.texts).await?;
         Ok(self.answered(value, complete, left_out + read.broken))
@@ -57,15 +57,15 @@ impl Question {
 
     /// The next edges of a call hierarchy.
     pub async fn calls(
-        &self,
+        self,
         way: Way,
-        item: &HierarchyItem,
+        item: HierarchyItem,
     ) -> Result<Answer<Vec<Call>>, QueryError> {
         let (method, end) = match way {
             Way::Incoming => ("callHierarchy/incomingCalls", "from"),
             Way::Outgoing => ("callHierarchy/outgoingCalls", "to"),
         };
-        let (asked, complete) = self.ask(method, |about| about_item(about, item)).await?;
+        let (asked, complete) = self.ask(method, |about| about_item(about, &item)).await?;
         let read = self.fit(method, wire::read_calls(&asked.answer, end))?;
         let caller = self.document.uri.clone();
         let uris = read.found.iter().map(|(node, _)| node.uri.clone());

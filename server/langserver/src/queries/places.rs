@@ -38,7 +38,7 @@ pub enum Places {
 impl Question {
     /// Places of any kind. Of those outside of the workspace more are read if their paths have this part.
     pub async fn places(
-        &self,
+        self,
         what: Places,
         at: ByteOffset,
         part: Option<&str>,
@@ -55,7 +55,7 @@ impl Question {
 
     /// Any question about a place that is answered with places.
     pub async fn locations(
-        &self,
+        self,
         method: &'static str,
         at: ByteOffset,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
@@ -64,7 +64,7 @@ impl Question {
     }
 
     pub async fn references(
-        &self,
+        self,
         at: ByteOffset,
         include_declaration: bool,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
@@ -100,7 +100,7 @@ impl Question {
         })
     }
 
-    pub async fn hover(&self, at: ByteOffset) -> Result<Answer<Option<String>>, QueryError> {
+    pub async fn hover(self, at: ByteOffset) -> Result<Answer<Option<String>>, QueryError> {
         const METHOD: &str = "textDocument/hover";
         let (asked, complete) = self.ask_at(METHOD, at).await?;
         let hover = self.fit(METHOD, wire::read_tree(&asked.answer))?;

@@ -158,7 +158,7 @@ impl Question {
         if !self.server.acts_at_definition() {
             return Ok((self, at));
         }
-        let found = match self.locations("textDocument/definition", at).await {
+        let found = match self.clone().locations("textDocument/definition", at).await {
             Ok(found) => found.value,
             Err(QueryError::NotSupported { .. }) => return Ok((self, at)),
             Err(error) => return Err(error),

@@ -15,7 +15,7 @@ const MOST_RESOLVED: usize = 200;
 const AT_A_TIME: usize = 16;
 
 impl Question {
-    pub async fn document_symbols(&self) -> Result<Answer<(Snapshot, Vec<Symbol>)>, QueryError> {
+    pub async fn document_symbols(self) -> Result<Answer<(Snapshot, Vec<Symbol>)>, QueryError> {
         const METHOD: &str = "textDocument/documentSymbol";
         let asked = self
             .ask_alone(
@@ -34,7 +34,7 @@ impl Question {
     }
 
     pub async fn workspace_symbols(
-        &self,
+        self,
         query: &str,
     ) -> Result<Answer<Vec<FoundSymbol>>, QueryError> {
         const METHOD: &str = "workspace/symbol";

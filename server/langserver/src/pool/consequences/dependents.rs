@@ -36,7 +36,7 @@ impl Found {
     /// Looks for what refers to the symbols that `changed` touches in the question's document. What can't be found out is
     /// left out, and that it was is kept: the edited documents are looked at in any case.
     pub async fn look(&mut self, question: &Question, changed: ByteRange) {
-        let answer = match question.document_symbols().await {
+        let answer = match question.clone().document_symbols().await {
             Ok(answer) => answer,
             Err(error) => return self.not_found(question, &error),
         };
@@ -58,7 +58,11 @@ impl Found {
                 continue;
             }
             self.names.insert(symbol.name.clone());
-            let answer = match question.references(symbol.selection.start, false).await {
+            let answer = match question
+                .clone()
+                .references(symbol.selection.start, false)
+                .await
+            {
                 Ok(answer) => answer,
                 Err(error) => return self.not_found(&question, &error),
             };
