@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use langserver::{Diagnosis, Limits, QueryError, Servers};
 use serde_json::{Value, json};
-use stand::{Stand, at, never, servers, short};
+use stand::{STAGE, Stand, at, never, servers, short};
 use workspace::ByteOffset;
 
 /// What it announces in most scripts.
@@ -213,6 +213,25 @@ async fn what_is_not_there_is_said() {
         assert!(
             matches!(stand.hover("none.rs").await, Err(error) if error.contains("none.rs does not exist"))
         );
+    }
+}
+
+/// A server runs in its project's folder: that this is gone is no fault of the program's.
+#[tokio::test]
+async fn a_project_that_is_gone_is_said_to_be_gone() {
+    for command in [json!([STAGE, "serve", "script"]), json!(["./serve"])] {
+        let files = [("project/a.rs", "fn a() {}\n")];
+        let server = |_: &std::path::Path| {
+            servers(json!({"x": {"command": command, "languages": ["rust"]}}))
+        };
+        let stand = Stand::with(&files, server, Limits::default());
+        let project = stand.path("project");
+        stand.workspace.set_roots(vec![project.clone()]);
+        stand.open("project/a.rs", "fn a() {}\n");
+        std::fs::remove_dir_all(&project).expect("removed");
+        let error = stand.hover("project/a.rs").await.expect_err("gone");
+        let expected = format!("x failed: the folder {} is gone", project.display());
+        assert_eq!(error, expected);
     }
 }
 

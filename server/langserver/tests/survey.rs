@@ -26,6 +26,7 @@ async fn look(configured: Value) -> (tempfile::TempDir, Vec<Surveyed>) {
         &at("hangs"),
         &format!("echo $$ > {}; exec sleep 1000", at("pid").display()),
     );
+    executable(&at("sh"), "eval \"$DO\"");
     executable(&at("tsc5"), "echo 'Version 5.9.3'");
     executable(&at("tsc7"), "echo 'Version 7.0.2'");
     executable(
@@ -189,6 +190,42 @@ async fn who_comes_first_and_who_is_enough() {
             ("tailwindcss", true, false),
         ]
     );
+}
+
+/// What a program leaves behind may hold its pipes open for as long as it likes; and one that has said its version and
+/// does not end has said it.
+#[tokio::test]
+async fn a_version_counts_when_it_is_said_not_when_the_pipe_ends() {
+    let one =
+        |script: &str| json!({"command": ["$F/sh"], "languages": ["x"], "env": {"DO": script}});
+    let leaves = "sleep 1000 & echo 'it is v1.2.3'";
+    let stays = "echo 'it is v4.5.6'; exec sleep 1000";
+    let (_folder, surveyed) = look(json!({"leaves": one(leaves), "stays": one(stays)})).await;
+    let versions: Vec<_> = surveyed
+        .iter()
+        .map(|one| match &one.presence {
+            Presence::Found { version, .. } => (one.name.as_str(), version.as_deref()),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        versions,
+        [("leaves", Some("1.2.3")), ("stays", Some("4.5.6"))]
+    );
+}
+
+#[tokio::test]
+async fn a_folder_that_is_gone_is_no_fault_of_the_programs() {
+    langserver::process::supervise_with(STAGE, ["__supervise".into()]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let gone = folder.path().join("gone");
+    let configured = servers(json!({"x": {"command": ["sh"], "languages": ["x"]}}));
+    let surveyed = survey(&configured, &gone).await;
+    let Presence::Unusable(why) = &surveyed[0].presence else {
+        panic!("{surveyed:?}")
+    };
+    let expected = format!("can't be started: the folder {} is gone", gone.display());
+    assert!(why.ends_with(&expected), "{why}");
 }
 
 /// It is found, without a version, and does not run on.

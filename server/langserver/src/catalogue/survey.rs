@@ -19,7 +19,7 @@ use super::Traits;
 use crate::{
     config::{ServerConfig, Servers},
     process, roots,
-    server::{NotFound, find_program},
+    server::{NotFound, find_program, gone},
 };
 
 /// How long a program may think about its version.
@@ -27,7 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// No version is longer.
 const LONGEST: usize = 64;
 /// How much of what it prints is read.
-const MOST: u64 = 64 << 10;
+const MOST: usize = 64 << 10;
+/// How long after its end what a program has said may take to come.
+const A_MOMENT: Duration = Duration::from_millis(100);
 
 /// One server, as it is here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,9 +137,10 @@ async fn behind(traits: &Traits, config: &ServerConfig, path: PathBuf, folder: &
             Ok(said) => said,
             // What runs it is not there (a script of a Python that is gone), or it is for another machine.
             Err(error) => {
+                let why = gone(folder).unwrap_or_else(|| error.to_string());
                 return Behind {
                     presence: Presence::Unusable(format!(
-                        "{} can't be started: {error}",
+                        "{} can't be started: {why}",
                         path.display()
                     )),
                     install: None,
@@ -188,7 +191,7 @@ fn packaged(path: &Path) -> Option<String> {
     package["version"].as_str().map(str::to_owned)
 }
 
-/// What a program prints within the time that it has.
+/// What a program prints until it ends, or until its time is up.
 async fn said(
     path: &Path,
     arguments: &[String],
@@ -204,22 +207,33 @@ async fn said(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let process::Process { mut child, tree } = process::spawn(command)?;
-    let (output, errors) = (child.stdout.take(), child.stderr.take());
-    let listening = async { tokio::join!(read(output), read(errors)) };
-    let (output, errors) = tokio::time::timeout(PATIENCE, listening)
-        .await
-        .unwrap_or_default();
+    let (mut output, mut errors) = (Vec::new(), Vec::new());
+    {
+        let pipes = (child.stdout.take(), child.stderr.take());
+        let listening =
+            async { tokio::join!(read(pipes.0, &mut output), read(pipes.1, &mut errors)) };
+        tokio::pin!(listening);
+        let until_it_ends = async {
+            tokio::select! {
+                _ = &mut listening => {}
+                _ = child.wait() => {
+                    // What it said is in the pipes, whose ends something that it started may hold open.
+                    let _ = tokio::time::timeout(A_MOMENT, &mut listening).await;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(PATIENCE, until_it_ends).await;
+    }
     let _ = tokio::task::spawn_blocking(move || tree.end()).await;
     let _ = child.wait().await;
-    Ok(format!("{output}\n{errors}"))
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(format!("{}\n{}", text(&output), text(&errors)))
 }
 
-async fn read(pipe: Option<impl AsyncRead + Unpin>) -> String {
-    let mut bytes = Vec::new();
-    if let Some(pipe) = pipe {
-        let _ = pipe.take(MOST).read_to_end(&mut bytes).await;
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+/// Takes in what comes: all that came is there whenever nobody waits any longer.
+async fn read(pipe: Option<impl AsyncRead + Unpin>, bytes: &mut Vec<u8>) {
+    let Some(mut pipe) = pipe else { return };
+    while bytes.len() < MOST && matches!(pipe.read_buf(bytes).await, Ok(count) if count > 0) {}
 }
 
 /// The first word of what a program said that looks like a version.

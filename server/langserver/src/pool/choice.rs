@@ -11,7 +11,7 @@ use crate::{
     config::{ServerConfig, Servers},
     mirror::language,
     roots,
-    server::{NotFound, find_program},
+    server::{NotFound, find_program, gone},
 };
 
 /// The servers, the preferred first.
@@ -117,6 +117,13 @@ fn installed<'a>(
             }
             Err(NotFound::Missing) => {}
         }
+    }
+    // A program that is named as seen from there can't be found there.
+    if let Some(message) = gone(top).filter(|_| unusable.is_none()) {
+        return Err(QueryError::Failed {
+            name: name.to_owned(),
+            message,
+        });
     }
     let program = || config.command.first().cloned().unwrap_or_default();
     Err(unusable.unwrap_or_else(|| QueryError::NotInstalled {

@@ -114,6 +114,11 @@ impl Server {
         let Some((program, arguments)) = config.command.split_first() else {
             return Err(failed("its configuration has no command".into()));
         };
+        // It would run there; that it can't would be told as if there were no program.
+        let not_there = || gone(root).map(failed);
+        if let Some(error) = not_there() {
+            return Err(error);
+        }
         let no_program = |why| match why {
             NotFound::Missing => QueryError::NotInstalled {
                 name: name.to_owned(),
@@ -137,8 +142,10 @@ impl Server {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let Process { mut child, tree } = process::spawn(command)
-            .map_err(|error| failed(format!("{program} could not be started: {error}")))?;
+        let Process { mut child, tree } = process::spawn(command).map_err(|error| {
+            not_there()
+                .unwrap_or_else(|| failed(format!("{program} could not be started: {error}")))
+        })?;
         let (Some(input), Some(output), Some(errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -292,6 +299,11 @@ async fn keep_told(server: Weak<Server>) {
             server.touched(touched);
         }
     }
+}
+
+/// What is to be said of a folder in which nothing can run any more.
+pub(crate) fn gone(folder: &Path) -> Option<String> {
+    (!folder.is_dir()).then(|| format!("the folder {} is gone", folder.display()))
 }
 
 /// Why there is no program to run.

@@ -40,9 +40,9 @@ pub(crate) use self::{
     diagnostics::Freshness,
     editor::{Editor, NAME as NAME_OF_EDITOR, keep_asked as keep_editor_asked},
     files::{DiskChange, FileOperation, Rereading},
-    launch::{Launch, NotFound, find_program},
+    launch::{Launch, NotFound, find_program, gone},
     lease::{Heard, Leased, Turn},
-    registrations::{Change, Pattern},
+    registrations::{Change, Pattern, file_time},
     source::{Source, WeakSource},
     used::{Place, Used},
 };

@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -134,6 +135,8 @@ pub(crate) struct Pattern {
     pub folder: PathBuf,
     /// Whether what lies in folders below is meant too.
     pub deep: bool,
+    /// When it was asked for.
+    pub since: SystemTime,
     /// The rest of the glob.
     glob: GlobMatcher,
     kinds: u64,
@@ -173,6 +176,7 @@ impl Pattern {
         Some(Self {
             folder,
             deep: rest.contains('/') || rest.contains("**"),
+            since: file_time(),
             glob: compile(rest, cfg!(any(windows, target_os = "macos")))?,
             kinds,
         })
@@ -188,6 +192,24 @@ impl Pattern {
     pub fn wants(&self, change: Change) -> bool {
         self.kinds & (1 << (change as u64 - 1)) != 0
     }
+}
+
+/// Now, as the times of files are told: in steps, and so never after what is made from now on.
+pub(crate) fn file_time() -> SystemTime {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+        let now = clock_gettime(ClockId::RealtimeCoarse);
+        let (seconds, rest) = (u64::try_from(now.tv_sec), u32::try_from(now.tv_nsec));
+        let since_epoch = seconds.ok().zip(rest.ok());
+        let now = since_epoch.and_then(|(seconds, rest)| {
+            SystemTime::UNIX_EPOCH.checked_add(std::time::Duration::new(seconds, rest))
+        });
+        if let Some(now) = now {
+            return now;
+        }
+    }
+    SystemTime::now()
 }
 
 fn compile(glob: &str, ignore_case: bool) -> Option<GlobMatcher> {

@@ -19,7 +19,7 @@ use workspace::DocumentUri;
 
 use super::{
     Gone, Message, real,
-    tree::{Changes, Interest, Tree},
+    tree::{Changes, Interest, Tree, became},
 };
 use crate::{
     pool::Pool,
@@ -114,7 +114,12 @@ impl Eye {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Seen(paths, gone) => {
+            Message::Seen(mut paths, gone) => {
+                paths.retain(|path| self.tree.concerns(path));
+                // What goes on beside what is watched begins no batch.
+                if paths.is_empty() {
+                    return;
+                }
                 for path in paths {
                     let entry = self.seen.entry(path).or_insert(gone);
                     *entry = gone.max(*entry);
@@ -146,7 +151,7 @@ impl Eye {
                 seen.iter().map(|(path, gone)| (path, *gone == Gone::Maybe)),
                 &Interest {
                     wanted: &|folder, path| is_wanted(listeners, folder, path),
-                    is_new: &|_, _| true,
+                    news: &|_, _| Some(Change::Created),
                 },
             );
             self.tell(&changes);
@@ -155,7 +160,8 @@ impl Eye {
             let name = path.file_name();
             name.is_some_and(|name| IGNORE_FILES.iter().any(|one| name == *one))
         };
-        if std::mem::take(&mut self.anew) || self.lost || seen.keys().any(is_ignore_file) {
+        let is_outdated = seen.keys().any(is_ignore_file) || self.tree.is_outdated(seen.keys());
+        if std::mem::take(&mut self.anew) || self.lost || is_outdated {
             self.plan();
         }
     }
@@ -192,15 +198,19 @@ impl Eye {
         let before = std::mem::replace(&mut self.listeners, listeners);
         let lost = std::mem::take(&mut self.lost);
         let listeners = &self.listeners;
+        let fresh = fresh(listeners, &before);
         let changes = self.tree.plan(
             &deep,
             &flat,
             &Interest {
                 wanted: &|folder, path| is_wanted(listeners, folder, path),
-                // What is watched for the first time is as the servers found it.
-                is_new: &|path, was_known| {
+                // What is watched for the first time is as the servers found it, but for what has come since they asked.
+                news: &|path, was_known| {
                     let folder = path.parent().unwrap_or(path);
-                    lost || (was_known && is_wanted(&before, folder, path))
+                    match lost || (was_known && is_wanted(&before, folder, path)) {
+                        true => Some(Change::Created),
+                        false => became_since(&fresh, path),
+                    }
                 },
             },
         );
@@ -231,6 +241,29 @@ fn is_wanted(listeners: &[Listener], folder: &Path, path: &Path) -> bool {
         .iter()
         .flat_map(|listener| &listener.wanted)
         .any(|one| folder.starts_with(&one.folder) && one.has(path))
+}
+
+/// What was asked for since the last time.
+fn fresh<'a>(listeners: &'a [Listener], before: &[Listener]) -> Vec<&'a Wanted> {
+    let mut fresh = Vec::new();
+    for listener in listeners {
+        let known = before
+            .iter()
+            .find(|known| known.server.ptr_eq(&listener.server));
+        let is_known = |one: &Wanted| {
+            let since = one.pattern.since;
+            known.is_some_and(|known| known.wanted.iter().any(|one| one.pattern.since == since))
+        };
+        fresh.extend(listener.wanted.iter().filter(|one| !is_known(one)));
+    }
+    fresh
+}
+
+/// What became of a file since the first of those asked who have asked just now.
+fn became_since(fresh: &[&Wanted], path: &Path) -> Option<Change> {
+    let waiting = fresh.iter().filter(|one| one.has(path));
+    let since = waiting.map(|one| one.pattern.since).min()?;
+    became(&path.metadata().ok()?, since)
 }
 
 /// The folders that are watched with all below them, and those that are watched alone.

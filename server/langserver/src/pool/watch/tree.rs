@@ -1,24 +1,27 @@
 //! The folders that are watched, and the files in them as they were when last looked at. It compares; whom that
-//! concerns it does not know.
+//! concerns it does not know. Folders that were asked for and are gone (a project that is checked out anew) are looked out
+//! for from above.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     ffi::OsString,
     fs,
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use ignore::WalkBuilder;
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 
-use crate::server::Change;
+use crate::server::{Change, file_time};
 
 /// How many folders are watched at most.
 const MOST_FOLDERS: usize = 8_000;
 /// Where folders are watched one by one; elsewhere the system watches what lies below as well.
 const ONE_BY_ONE: bool = cfg!(any(target_os = "linux", target_os = "android"));
+/// How often it is planned again because something that was asked for came in the middle of it.
+const PASSES: usize = 3;
 /// So long is it remembered that servers were told of a file in a folder that is not watched yet.
 const TOLD: Duration = Duration::from_secs(5);
 
@@ -38,12 +41,42 @@ impl Stamp {
     }
 }
 
+/// What became of a file or folder since then: it was made or put where it is, or changed, or nothing that one could see.
+pub(super) fn became(data: &fs::Metadata, then: SystemTime) -> Option<Change> {
+    let is_since = |time: &SystemTime| *time >= then;
+    let is_old = data.created().is_ok_and(|time| !is_since(&time));
+    let is_written = data.modified().is_ok_and(|time| is_since(&time));
+    match (
+        is_written,
+        put_there(data).is_some_and(|time| is_since(&time)),
+    ) {
+        (true, _) if is_old => Some(Change::Changed),
+        (false, false) => None,
+        _ => Some(Change::Created),
+    }
+}
+
+/// What was moved keeps the time at which it was written; not so its entry.
+#[cfg(unix)]
+fn put_there(data: &fs::Metadata) -> Option<SystemTime> {
+    use std::os::unix::fs::MetadataExt;
+    let seconds = u64::try_from(data.ctime()).ok()?;
+    let rest = u32::try_from(data.ctime_nsec()).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, rest))
+}
+
+#[cfg(not(unix))]
+fn put_there(data: &fs::Metadata) -> Option<SystemTime> {
+    data.created().ok()
+}
+
 /// Which files matter, and which of those that are seen for the first time are news.
 pub(super) struct Interest<'a> {
     /// Whether somebody wants to hear of a file in this folder.
     pub wanted: &'a dyn Fn(&Path, &Path) -> bool,
-    /// Whether a file that is not known yet, in a folder that was (or was not) watched already, was made just now.
-    pub is_new: &'a dyn Fn(&Path, bool) -> bool,
+    /// What became of a file that is not known yet, in a folder that was (or was not) watched already; `None` if it is as it
+    /// was when somebody began to want to hear of it.
+    pub news: &'a dyn Fn(&Path, bool) -> Option<Change>,
 }
 
 pub(super) type Changes = BTreeMap<PathBuf, Change>;
@@ -58,6 +91,10 @@ struct Folder {
 pub(super) struct Tree {
     watcher: Option<RecommendedWatcher>,
     folders: BTreeMap<PathBuf, Folder>,
+    /// What was asked for.
+    tops: BTreeSet<PathBuf>,
+    /// Watched only to see those come again.
+    above: BTreeSet<PathBuf>,
     told: HashMap<PathBuf, (Option<Stamp>, Instant)>,
     /// Whether it was said that there is more than can be watched.
     complained: bool,
@@ -69,6 +106,8 @@ impl Tree {
         Self {
             watcher,
             folders: BTreeMap::new(),
+            tops: BTreeSet::new(),
+            above: BTreeSet::new(),
             told: HashMap::new(),
             complained: false,
             most: MOST_FOLDERS,
@@ -83,21 +122,52 @@ impl Tree {
         interest: &Interest<'_>,
     ) -> Changes {
         let mut changes = Changes::new();
+        for _ in 0..PASSES {
+            self.pass(deep, flat, interest, &mut changes);
+            self.look_out(deep.union(flat).cloned().collect());
+            // What came before there was anybody to see it come.
+            if !self.tops.iter().any(|top| self.has_come(top)) {
+                break;
+            }
+        }
+        changes
+    }
+
+    fn pass(
+        &mut self,
+        deep: &BTreeSet<PathBuf>,
+        flat: &BTreeSet<PathBuf>,
+        interest: &Interest<'_>,
+        changes: &mut Changes,
+    ) {
+        // What was asked for before and was gone: all of it is new.
+        let tops = std::mem::take(&mut self.tops);
+        let back: Vec<PathBuf> = tops.into_iter().filter(|top| self.has_come(top)).collect();
+        let is_back = |path: &Path| back.iter().any(|top| path.starts_with(top));
+        let interest = Interest {
+            wanted: interest.wanted,
+            news: &|path, was_known| match is_back(path) {
+                true => Some(Change::Created),
+                false => (interest.news)(path, was_known),
+            },
+        };
         let mut visited = BTreeSet::new();
         for top in deep {
-            if !deep.iter().any(|one| one != top && top.starts_with(one)) {
-                for folder in folders(top, None) {
-                    self.look(&folder, true, &mut BTreeMap::new(), interest, &mut changes);
-                    visited.insert(folder);
-                }
+            if deep.iter().any(|one| one != top && top.starts_with(one)) {
+                continue;
             }
+            let walk = || folders(top, None);
+            visited.append(&mut self.look_below(walk, &mut BTreeMap::new(), &interest, changes));
         }
         // What is asked for by its name is watched though it be ignored, or elsewhere, but not what lies below it.
         for folder in flat.iter().chain(deep) {
             if !visited.contains(folder) && folder.is_dir() {
-                self.look(folder, false, &mut BTreeMap::new(), interest, &mut changes);
+                self.look(folder, None, &mut BTreeMap::new(), &interest, changes);
                 visited.insert(folder.clone());
             }
+        }
+        for folder in visited.iter().filter(|folder| is_back(folder)) {
+            changes.insert(folder.clone(), Change::Created);
         }
         let others: Vec<PathBuf> = self
             .folders
@@ -109,7 +179,58 @@ impl Tree {
             self.unwatch(&folder);
             self.folders.remove(&folder);
         }
-        changes
+    }
+
+    /// Watches the nearest folder above each that was asked for: there it is seen to come again.
+    fn look_out(&mut self, tops: BTreeSet<PathBuf>) {
+        let mut above = BTreeSet::new();
+        for top in tops.iter().filter(|top| is_to_be_seen_from_above(top)) {
+            for folder in top.ancestors().skip(1) {
+                let is_watched = self.folders.contains_key(folder)
+                    || above.contains(folder)
+                    || (folder.is_dir() && self.ask_for(folder, RecursiveMode::NonRecursive));
+                if is_watched {
+                    above.insert(folder.to_owned());
+                    break;
+                }
+            }
+        }
+        above.retain(|folder| !self.folders.contains_key(folder));
+        for folder in std::mem::take(&mut self.above) {
+            if !above.contains(&folder) && !self.folders.contains_key(&folder) {
+                self.unwatch(&folder);
+            }
+        }
+        (self.tops, self.above) = (tops, above);
+    }
+
+    /// Whether something that was asked for is there and not watched.
+    fn has_come(&self, top: &Path) -> bool {
+        !self.folders.contains_key(top) && self.folders.len() < self.most && top.is_dir()
+    }
+
+    /// Whether what happened to a path may be of interest.
+    pub fn concerns(&self, path: &Path) -> bool {
+        let is_known = |path| self.folders.contains_key(path);
+        is_known(path)
+            || path.parent().is_some_and(is_known)
+            || self.tops.iter().any(|top| top.starts_with(path))
+    }
+
+    /// Whether it is to be planned anew: something that was asked for has come again, or that from which one would see
+    /// it come is another.
+    pub fn is_outdated<'a>(&self, mut seen: impl Iterator<Item = &'a PathBuf>) -> bool {
+        seen.any(|path| {
+            let mut tops = self.tops.iter().filter(|top| top.starts_with(path));
+            tops.any(|top| {
+                let nearest = top.ancestors().skip(1).find(|folder| folder.is_dir());
+                let is_seen = |folder: &Path| {
+                    self.folders.contains_key(folder) || self.above.contains(folder)
+                };
+                self.has_come(top)
+                    || (is_to_be_seen_from_above(top) && !nearest.is_none_or(is_seen))
+            })
+        })
     }
 
     /// Looks where something happened. `gone`: what was there may be another by now.
@@ -140,25 +261,23 @@ impl Tree {
                 }
                 // One that was asked for by its name.
                 None if is_folder && lost.contains_key(path) => {
-                    let deep = lost[path].deep;
-                    let below = if deep {
-                        folders(path, None)
+                    if lost[path].deep {
+                        let walk = || folders(path, None);
+                        self.look_below(walk, &mut lost, interest, &mut changes);
                     } else {
-                        vec![path.clone()]
-                    };
-                    for folder in below {
-                        self.look(&folder, deep, &mut lost, interest, &mut changes);
+                        self.look(path, None, &mut lost, interest, &mut changes);
                     }
                 }
                 _ => {}
             }
         }
         for (parent, names) in appeared {
-            for folder in folders(parent, Some(&names)) {
-                if !lost.contains_key(&folder) {
-                    changes.insert(folder.clone(), Change::Created);
+            let before: BTreeSet<PathBuf> = lost.keys().cloned().collect();
+            let walk = || folders(parent, Some(&names));
+            for folder in self.look_below(walk, &mut lost, interest, &mut changes) {
+                if !before.contains(&folder) {
+                    changes.insert(folder, Change::Created);
                 }
-                self.look(&folder, true, &mut lost, interest, &mut changes);
             }
         }
         for (folder, Folder { files, .. }) in lost {
@@ -213,19 +332,45 @@ impl Tree {
         changes.insert(path, change);
     }
 
-    /// Watches a folder from now on, and compares what is in it with what was: `lost` are folders that were known under
-    /// their names and may be others now.
-    fn look(
+    /// Looks at all folders that a walk finds, and at those that were made when it had passed, before anybody watched.
+    fn look_below(
         &mut self,
-        path: &Path,
-        deep: bool,
+        walk: impl FnOnce() -> Vec<PathBuf>,
         lost: &mut BTreeMap<PathBuf, Folder>,
         interest: &Interest<'_>,
         changes: &mut Changes,
-    ) {
+    ) -> BTreeSet<PathBuf> {
+        let begun = file_time();
+        let mut found = VecDeque::from(walk());
+        let walked: BTreeSet<PathBuf> = found.iter().cloned().collect();
+        let mut visited = BTreeSet::new();
+        while let Some(folder) = found.pop_front() {
+            let mut young = self.look(&folder, Some(begun), lost, interest, changes);
+            young.retain(|name| !walked.contains(&folder.join(name)));
+            if !young.is_empty() {
+                found.extend(folders(&folder, Some(&young)));
+            }
+            visited.insert(folder);
+        }
+        visited
+    }
+
+    /// Watches a folder from now on, and compares what is in it with what was: `lost` are folders that were known under
+    /// their names and may be others now. With what lies below it (and then those folders in it are given that were made
+    /// since the walk below it has begun), or without.
+    fn look(
+        &mut self,
+        path: &Path,
+        walk_begun: Option<SystemTime>,
+        lost: &mut BTreeMap<PathBuf, Folder>,
+        interest: &Interest<'_>,
+        changes: &mut Changes,
+    ) -> BTreeSet<OsString> {
+        let deep = walk_begun.is_some();
+        let mut young = BTreeSet::new();
         let was_watched = self.folders.contains_key(path);
         if !was_watched && !self.watch(path, deep) {
-            return;
+            return young;
         }
         let known = self.folders.remove(path).or_else(|| lost.remove(path));
         let was_known = known.is_some();
@@ -234,6 +379,17 @@ impl Tree {
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
         for entry in entries {
             let file = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let is_young = |begun| {
+                    entry
+                        .metadata()
+                        .is_ok_and(|data| became(&data, begun).is_some())
+                };
+                if walk_begun.is_some_and(is_young) {
+                    young.insert(entry.file_name());
+                }
+                continue;
+            }
             if !(interest.wanted)(path, &file) {
                 continue;
             }
@@ -245,7 +401,7 @@ impl Tree {
             let is_told = told.is_some_and(|(told, _)| told == Some(stamp));
             let change = match before.remove(&name) {
                 Some(known) => (known != stamp).then_some(Change::Changed),
-                None => (interest.is_new)(&file, was_known).then_some(Change::Created),
+                None => (interest.news)(&file, was_known),
             };
             if let Some(change) = change.filter(|_| !is_told) {
                 changes.insert(file, change);
@@ -259,6 +415,7 @@ impl Tree {
             }
         }
         self.folders.insert(path.to_owned(), Folder { deep, files });
+        young
     }
 
     fn watch(&mut self, path: &Path, deep: bool) -> bool {
@@ -273,13 +430,19 @@ impl Tree {
         if !ONE_BY_ONE && deep && above.is_some_and(|above| above.deep) {
             return true;
         }
+        self.ask_for(
+            path,
+            if deep && !ONE_BY_ONE {
+                RecursiveMode::Recursive
+            } else {
+                RecursiveMode::NonRecursive
+            },
+        )
+    }
+
+    fn ask_for(&mut self, path: &Path, mode: RecursiveMode) -> bool {
         let Some(watcher) = &mut self.watcher else {
             return false;
-        };
-        let mode = if deep && !ONE_BY_ONE {
-            RecursiveMode::Recursive
-        } else {
-            RecursiveMode::NonRecursive
         };
         match watcher.watch(path, mode) {
             Ok(()) => true,
@@ -329,6 +492,12 @@ impl Tree {
     }
 }
 
+/// What is there says itself that it goes, but not that what is above it gets another name. Where the system watches all
+/// that lies below, everything beside it would be watched as well: there it is only looked out for when it is gone.
+fn is_to_be_seen_from_above(top: &Path) -> bool {
+    ONE_BY_ONE || !top.is_dir()
+}
+
 /// A folder and those below it that are not ignored, by the rules that searches have; or only those of these names in
 /// it, and what lies below them.
 fn folders(top: &Path, names: Option<&BTreeSet<OsString>>) -> Vec<PathBuf> {
@@ -351,138 +520,4 @@ fn folders(top: &Path, names: Option<&BTreeSet<OsString>>) -> Vec<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Wood {
-        folder: tempfile::TempDir,
-        tree: Tree,
-    }
-
-    impl Wood {
-        fn of(files: &[&str], most: usize) -> Self {
-            let folder = tempfile::tempdir().expect("a folder");
-            let mut tree = Tree::new(notify::recommended_watcher(|_| ()).ok());
-            tree.most = most;
-            let mut wood = Self { folder, tree };
-            for name in files {
-                wood.write(name, "1");
-            }
-            let top = BTreeSet::from([wood.folder.path().to_owned()]);
-            let interest = Interest {
-                wanted: &|_, path| path.extension().is_some_and(|one| one == "rs"),
-                is_new: &|_, _| false,
-            };
-            assert_eq!(
-                wood.tree.plan(&top, &BTreeSet::new(), &interest),
-                Changes::new()
-            );
-            wood
-        }
-
-        fn path(&self, name: &str) -> PathBuf {
-            self.folder.path().join(name)
-        }
-
-        fn write(&self, name: &str, text: &str) {
-            let path = self.path(name);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-            fs::write(path, text).expect("written");
-        }
-
-        fn check(&mut self, seen: &[(&str, bool)], expected: &[(&str, Change)]) {
-            let seen: Vec<_> = seen
-                .iter()
-                .map(|(name, gone)| (self.path(name), *gone))
-                .collect();
-            let interest = Interest {
-                wanted: &|_, path| path.extension().is_some_and(|one| one == "rs"),
-                is_new: &|_, _| true,
-            };
-            let seen = seen.iter().map(|(path, gone)| (path, *gone));
-            let changes = self.tree.compare(seen, &interest);
-            let expected: Changes = expected
-                .iter()
-                .map(|(name, change)| (self.path(name), *change))
-                .collect();
-            assert_eq!(changes, expected);
-        }
-    }
-
-    #[test]
-    fn what_happened_in_one_batch_is_one_change_or_none() {
-        let mut wood = Wood::of(&["a.rs", "b.rs", "x/c.rs", "x/d.rs"], 99);
-        wood.write("new.rs", "");
-        fs::remove_file(wood.path("new.rs")).expect("removed");
-        fs::remove_file(wood.path("a.rs")).expect("removed");
-        wood.write("a.rs", "other");
-        // Made and deleted, deleted and made, nothing at all, of no interest.
-        wood.write("a.txt", "");
-        wood.check(
-            &[
-                ("new.rs", true),
-                ("a.rs", true),
-                ("b.rs", false),
-                ("a.txt", false),
-            ],
-            &[("a.rs", Change::Changed)],
-        );
-        // A folder that is another one under the same name.
-        fs::rename(wood.path("x"), wood.path("y")).expect("renamed");
-        wood.write("x/c.rs", "other");
-        wood.write("x/e.rs", "");
-        fs::remove_dir_all(wood.path("y")).expect("removed");
-        wood.check(
-            &[("x", true), ("y", true)],
-            &[
-                ("x/c.rs", Change::Changed),
-                ("x/d.rs", Change::Deleted),
-                ("x/e.rs", Change::Created),
-            ],
-        );
-        // And one that is gone.
-        fs::remove_dir_all(wood.path("x")).expect("removed");
-        wood.check(
-            &[("x", true), ("x/c.rs", true)],
-            &[
-                ("x", Change::Deleted),
-                ("x/c.rs", Change::Deleted),
-                ("x/e.rs", Change::Deleted),
-            ],
-        );
-    }
-
-    /// As after events were lost.
-    #[test]
-    fn what_was_missed_is_found_by_looking_at_everything() {
-        let mut wood = Wood::of(&["a.rs", "b.rs", "c.rs", "x/d.rs"], 99);
-        wood.write("a.rs", "other");
-        fs::remove_file(wood.path("b.rs")).expect("removed");
-        wood.write("x/e.rs", "");
-        wood.write("new/f.rs", "");
-        let top = BTreeSet::from([wood.folder.path().to_owned()]);
-        let interest = Interest {
-            wanted: &|_, path| path.extension().is_some_and(|one| one == "rs"),
-            is_new: &|_, _| true,
-        };
-        let changes = wood.tree.plan(&top, &BTreeSet::new(), &interest);
-        let expected = [
-            ("a.rs", Change::Changed),
-            ("b.rs", Change::Deleted),
-            ("x/e.rs", Change::Created),
-            ("new/f.rs", Change::Created),
-        ];
-        let expected = expected.map(|(name, change)| (wood.path(name), change));
-        assert_eq!(changes, Changes::from(expected));
-    }
-
-    #[test]
-    fn there_is_an_end_to_what_is_watched() {
-        let mut wood = Wood::of(&["a/a.rs", "b/b.rs", "c/c.rs", "d/d.rs"], 3);
-        assert_eq!(wood.tree.folders.len(), 3);
-        assert!(wood.tree.complained);
-        wood.write("e/e.rs", "");
-        wood.check(&[("e", false)], &[("e", Change::Created)]);
-        assert_eq!(wood.tree.folders.len(), 3);
-    }
-}
+mod tests;
