@@ -10,6 +10,7 @@ mod editor;
 mod files;
 mod lease;
 mod left;
+mod problems;
 mod slot;
 mod watch;
 
@@ -25,7 +26,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use workspace::{DocumentUri, Snapshot, Workspace};
 
-pub use self::{care::Bounds, lease::Lease};
+pub use self::{care::Bounds, lease::Lease, problems::Problems};
 use self::{
     care::Room,
     choice::{Candidate, Choice},

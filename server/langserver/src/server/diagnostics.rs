@@ -157,6 +157,21 @@ impl Server {
             && !self.store.has_been_pushed()
     }
 
+    /// Whether it is asked for diagnostics; else it tells them when it likes.
+    pub fn is_asked_for_diagnostics(&self, snapshot: &Snapshot) -> bool {
+        self.supports(PULL, Some(snapshot))
+    }
+
+    /// It was ready, and was waited for in vain to say something of a document.
+    pub fn was_silent(&self, uri: &DocumentUri) {
+        *self.store.silent() = Some(uri.clone());
+    }
+
+    /// Whether it was waited for in vain the last time, and has said nothing since that is wrong with this document.
+    pub fn is_silent(&self, uri: &DocumentUri) -> bool {
+        self.store.silent().is_some() && self.store.is_clean(uri)
+    }
+
     fn said_natively(&self, snapshot: &Snapshot) -> Heard {
         let uri = &snapshot.uri;
         let said = |kept: &Kept| {

@@ -33,6 +33,7 @@ pub(super) const MOST_ITEMS: usize = 5_000;
 pub(super) struct Store {
     said: Mutex<BTreeMap<DocumentUri, Said>>,
     lease: Mutex<UnderLease>,
+    silent: Mutex<Option<DocumentUri>>,
     /// Documents to be asked about in the background.
     pub stale: Mutex<BTreeSet<DocumentUri>>,
     /// Rises whenever a waiting one should look again.
@@ -109,7 +110,13 @@ impl Store {
         self.tick.subscribe()
     }
 
+    /// The document of which something was last waited for in vain; `None` when it came after all.
+    pub fn silent(&self) -> MutexGuard<'_, Option<DocumentUri>> {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn push(&self, uri: DocumentUri, kept: Kept, of: Of) {
+        self.silent().take_if(|silent| *silent == uri);
         {
             let mut lease = self.lease();
             let mut said = self.said();

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use langserver::{Answer, CodeAction, Diagnosis, Diagnostic, FileChange, QueryError};
+use langserver::{Answer, CodeAction, Diagnostic, FileChange, QueryError};
 use workspace::{ByteRange, DocumentUri, Edit};
 
 use super::{Call, Spot, Unanswered, change, trust};
@@ -143,16 +143,16 @@ fn titles(actions: &[CodeAction]) -> String {
 
 /// How long it may take to find out which fixes are the same.
 const PREVIEW: Duration = Duration::from_secs(2);
-/// How long problems are waited for: without them there are no fixes.
-const PROBLEMS: Duration = Duration::from_secs(5);
 
 /// The actions at a place, with the problems there as their context, fixes first.
 async fn ask(spot: &Spot, cx: &Context) -> Result<Answer<Vec<CodeAction>>, QueryError> {
-    let (known, is_fresh) = problems(spot, cx).await;
+    let uri = &spot.snapshot.uri;
+    let before = cx.pool.problems(uri, &cx.cancel).await;
+    let known = here(before.known, spot);
     let mut answer = ask_about(spot, &known, cx).await?;
-    if !is_fresh {
+    if before.may_be_more {
         // It has started meanwhile, or got further.
-        let (now, _) = problems(spot, cx).await;
+        let now = here(cx.pool.problems(uri, &cx.cancel).await.known, spot);
         if now != known {
             answer = ask_about(spot, &now, cx).await?;
         }
@@ -163,18 +163,12 @@ async fn ask(spot: &Spot, cx: &Context) -> Result<Answer<Vec<CodeAction>>, Query
     Ok(answer)
 }
 
-/// The problems at a place, and whether there will be no others.
-async fn problems(spot: &Spot, cx: &Context) -> (Vec<Diagnostic>, bool) {
-    let uri = &spot.snapshot.uri;
-    let (all, is_fresh) = match cx.pool.diagnostics(uri, PROBLEMS, &cx.cancel).await {
-        Diagnosis::Fresh(list) => (list, true),
-        Diagnosis::Pending(list) => (list, false),
-        Diagnosis::Unavailable(_) => (Vec::new(), true),
-    };
+/// The problems at a place.
+fn here(mut problems: Vec<Diagnostic>, spot: &Spot) -> Vec<Diagnostic> {
     // Who names a line means all that is wrong in it.
     let place = spot.line.unwrap_or_else(|| point(spot));
-    let here = |problem: &Diagnostic| touches(problem.range, place);
-    (all.into_iter().filter(here).collect(), is_fresh)
+    problems.retain(|problem| touches(problem.range, place));
+    problems
 }
 
 async fn ask_about(
