@@ -11,6 +11,7 @@ mod later;
 mod main_job;
 mod models;
 mod neovim;
+mod neovim_files;
 mod order;
 mod profiles;
 mod runs;

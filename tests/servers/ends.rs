@@ -16,6 +16,7 @@ use crate::{
     desk::{Desk, Editor, all_gone, patient},
     samples::{PYTHON, RUST, TYPESCRIPT},
     servers,
+    wire::Wire,
 };
 
 fn signal(name: &str, pid: u32) {
@@ -25,7 +26,10 @@ fn signal(name: &str, pid: u32) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_during_references_it_is_asked_once_more() {
-    let desk = Desk::over(servers::PYRIGHT, django());
+    let project = django();
+    let mut configured = servers::PYRIGHT.alone();
+    let wire = Wire::of(&mut configured, "pyright", project.beside("wire"));
+    let desk = Desk::of(configured, project, patient());
     let (file, head) = MUCH_USED;
     let uri = desk.uri(file);
     let at = ByteOffset(desk.text(file).find(head).expect("it is there") + "def ".len());
@@ -37,8 +41,8 @@ async fn killed_during_references_it_is_asked_once_more() {
     let mut left = client::tree(first);
     let (pool, cancel) = (desk.cx.pool.clone(), desk.cx.cancel.clone());
     let asked = tokio::spawn(async move { pool.references(&uri, at, true, &cancel).await });
-    // It takes seconds to read all of Django, so it is at it by then.
-    tokio::time::sleep(Duration::from_millis(400)).await;
+    // It takes seconds to read all of Django: it is at it.
+    wire.until_asked("textDocument/references", 1).await;
     assert!(
         !asked.is_finished(),
         "it was quicker: take a larger project"

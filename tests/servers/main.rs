@@ -12,3 +12,4 @@ mod overlay;
 mod quirks;
 mod samples;
 mod servers;
+mod wire;

@@ -13,8 +13,9 @@ use tests::{client, fixtures::Project};
 use crate::{
     cold,
     desk::{Desk, Said, patient},
-    samples::{CPP, GO, PYTHON, RUST, TYPESCRIPT},
-    servers,
+    samples::{CPP, GO, PYTHON, RUST, Sample, TYPESCRIPT},
+    servers::{self, Real},
+    wire::Wire,
 };
 
 const NOTHING: serde_json::Value = serde_json::Value::Null;
@@ -30,6 +31,26 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     assert!(in_time.is_ok(), "waited in vain until {what}");
 }
 
+/// A server over its project; `None`: this machine can't have it.
+fn desk(real: Real, sample: &Sample) -> Option<Desk> {
+    (!real.is_missing()).then(|| Desk::new(real, sample.files))
+}
+
+/// The same, and it has been found where what is called is defined.
+async fn warm(real: Real, sample: &Sample) -> Option<Desk> {
+    let desk = desk(real, sample)?;
+    find(&desk, real, sample).await;
+    Some(desk)
+}
+
+/// It is found where what is called is defined, wherever that is by now.
+async fn find(desk: &Desk, real: Real, sample: &Sample) -> Said {
+    let said = desk.at("goToDefinition", sample.call, NOTHING).await;
+    let is_right = said.names(desk.place(sample.callee));
+    assert!(is_right, "{}: {}", real.title, said.text);
+    said
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn quirk_01_early_answers_are_wrong_but_not_empty() {
     cold::all_references_in_django(servers::PYRIGHT).await;
@@ -39,8 +60,7 @@ async fn quirk_01_early_answers_are_wrong_but_not_empty() {
 async fn quirk_02_rust_analyzer_answers_nothing_or_content_modified_first() {
     let desk = Desk::new(servers::RUST_ANALYZER, RUST.files);
     desk.open(RUST.callee.file);
-    let first = desk.at("goToDefinition", RUST.call, NOTHING).await;
-    assert!(first.names(desk.place(RUST.callee)), "{}", first.text);
+    find(&desk, servers::RUST_ANALYZER, &RUST).await;
     for round in 0..20 {
         // Changed while it is asked, so that it takes answers back.
         let asked = desk.at("findReferences", RUST.callee, NOTHING);
@@ -69,13 +89,9 @@ async fn quirk_03_requests_of_servers_are_all_answered() {
         (servers::TSC, TYPESCRIPT),
         (servers::GOPLS, GO),
     ] {
-        if real.is_missing() {
-            continue;
+        if let Some(desk) = warm(real, &sample).await {
+            desk.end().await;
         }
-        let desk = Desk::new(real, sample.files);
-        let said = desk.at("goToDefinition", sample.call, NOTHING).await;
-        assert!(said.names(desk.place(sample.callee)), "{}", said.text);
-        desk.end().await;
     }
 }
 
@@ -83,8 +99,7 @@ async fn quirk_03_requests_of_servers_are_all_answered() {
 async fn quirk_04_vtsls_dies_of_a_whole_text() {
     let desk = Desk::new(servers::VTSLS, TYPESCRIPT.files);
     desk.open(TYPESCRIPT.caller.file);
-    let said = desk.at("goToDefinition", TYPESCRIPT.call, NOTHING).await;
-    assert!(said.names(desk.place(TYPESCRIPT.callee)), "{}", said.text);
+    find(&desk, servers::VTSLS, &TYPESCRIPT).await;
     let pid = desk.pid();
     // An editor that knows no ranges.
     let uri = desk.uri(TYPESCRIPT.caller.file);
@@ -106,26 +121,13 @@ async fn quirk_05_pyright_takes_its_registration_of_diagnostics_back_and_says_no
  {
     const PULL: &str = "textDocument/diagnostic";
     let project = Desk::project(PYTHON.files);
-    let log = project.beside("wire").join("said");
     let mut servers = servers::PYRIGHT.alone();
-    if let Some(config) = servers.get_mut("pyright") {
-        // What it says to us, written down on its way.
-        let recorded = ["sh", "-c", r#"log="$1"; shift; "$@" | tee "$log""#, "sh"];
-        let mut command: Vec<String> = recorded.map(str::to_owned).to_vec();
-        command.push(log.display().to_string());
-        command.append(&mut config.command);
-        config.command = command;
-    }
+    let wire = Wire::of(&mut servers, "pyright", project.beside("wire"));
     let desk = Desk::of(servers, project, patient());
     // The ids under which it stands registered, and how often it took one back.
     let registered = || {
-        let said = std::fs::read(&log).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said).into_owned();
         let (mut standing, mut taken_back) = (BTreeSet::new(), 0);
-        for message in said.split("Content-Length: ") {
-            let body = message.find('{').map_or("", |at| &message[at..]);
-            // The last may be cut short.
-            let message: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+        for message in wire.said() {
             let params = &message["params"];
             let changed = params["registrations"].as_array().into_iter().flatten();
             let ended = params["unregisterations"].as_array().into_iter().flatten();
@@ -184,10 +186,9 @@ async fn quirk_07_what_a_server_does_not_support_it_says_in_many_ways() {
         (servers::GOPLS, GO),
         (servers::CLANGD_19, CPP),
     ] {
-        if real.is_missing() {
+        let Some(desk) = desk(real, &sample) else {
             continue;
-        }
-        let desk = Desk::new(real, sample.files);
+        };
         let operation = match real.name {
             "clangd" => "outgoingCalls",
             _ => "supertypes",
@@ -235,14 +236,9 @@ async fn quirk_09_changes_on_disk_are_told() {
         (servers::CLANGD, CPP),
         (servers::RUST_ANALYZER, RUST),
     ] {
-        let desk = Desk::new(real, sample.files);
-        let said = desk.at("goToDefinition", sample.call, NOTHING).await;
-        assert!(
-            said.names(desk.place(sample.callee)),
-            "{}: {}",
-            real.title,
-            said.text
-        );
+        let Some(desk) = warm(real, &sample).await else {
+            continue;
+        };
         // By someone else, as git or a command would.
         let text = desk.project.read(sample.callee.file);
         let moved = text.replace(
@@ -263,13 +259,7 @@ async fn quirk_09_changes_on_disk_are_told() {
 async fn quirk_10_some_read_other_files_from_disk_whatever_the_buffer_holds() {
     for real in [servers::JEDI, servers::PYLSP, servers::PYREFLY] {
         let desk = Desk::new(real, PYTHON.files);
-        let said = desk.at("goToDefinition", PYTHON.call, NOTHING).await;
-        assert!(
-            said.names(desk.place(PYTHON.callee)),
-            "{}: {}",
-            real.title,
-            said.text
-        );
+        let said = find(&desk, real, &PYTHON).await;
         assert!(said.text.contains("(ready)"), "{}", said.text);
         desk.open(PYTHON.callee.file);
         let down = format!("\n\n\n\n\n{}", PYTHON.callee.text);
@@ -301,9 +291,8 @@ async fn quirk_10_some_read_other_files_from_disk_whatever_the_buffer_holds() {
             let buffers = desk.cx.workspace.buffers();
             buffers.save(&desk.uri(file), Some(&text));
         }
-        let said = desk.at("goToDefinition", PYTHON.call, NOTHING).await;
-        let is_right = said.names(desk.place(PYTHON.callee)) && said.text.contains("(ready)");
-        assert!(is_right, "{}: {}", real.title, said.text);
+        let said = find(&desk, real, &PYTHON).await;
+        assert!(said.text.contains("(ready)"), "{}", said.text);
         desk.end().await;
     }
 }
@@ -335,10 +324,9 @@ async fn quirk_11_a_call_site_in_typescript_is_an_alias() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn quirk_12_clangd_19_knows_callers_and_no_callees() {
-    if servers::CLANGD_19.is_missing() {
+    let Some(desk) = desk(servers::CLANGD_19, &CPP) else {
         return;
-    }
-    let desk = Desk::new(servers::CLANGD_19, CPP.files);
+    };
     let said = desk.at("incomingCalls", CPP.callee, NOTHING).await;
     assert!(
         said.well && said.text.contains(CPP.caller.word),
@@ -360,17 +348,9 @@ async fn quirk_13_answers_come_in_every_shape() {
         (servers::JEDI, PYTHON),
         (servers::PYREFLY, PYTHON),
     ] {
-        if real.is_missing() {
+        let Some(desk) = warm(real, &sample).await else {
             continue;
-        }
-        let desk = Desk::new(real, sample.files);
-        let said = desk.at("goToDefinition", sample.call, NOTHING).await;
-        assert!(
-            said.names(desk.place(sample.callee)),
-            "{}: {}",
-            real.title,
-            said.text
-        );
+        };
         let said = desk
             .lsp("documentSymbol", sample.square.file, NOTHING)
             .await;
@@ -454,9 +434,9 @@ async fn quirk_15_an_error_that_is_told_twice_is_one_and_actions_are_resolved() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn quirk_16_a_server_is_a_tree_of_processes() {
     for (real, sample, least) in [(servers::TSLS, TYPESCRIPT, 3), (servers::CLANGD, CPP, 2)] {
-        let desk = Desk::new(real, sample.files);
-        let said = desk.at("goToDefinition", sample.call, NOTHING).await;
-        assert!(said.well, "{}: {}", real.title, said.text);
+        let Some(desk) = warm(real, &sample).await else {
+            continue;
+        };
         let tree = client::tree(desk.pid());
         assert!(tree.len() >= least, "{}: {tree:?}", real.title);
         // It sees to it that all of them are gone.
@@ -504,7 +484,9 @@ async fn quirk_18_jedi_does_one_thing_at_a_time() {
         // As many as there are: else it would be done with the first twenty.
         config.initialization_options = json!({ "workspace": { "symbols": { "maxSymbols": 0 } } });
     }
-    let desk = Desk::of(servers, cold::django(), limits);
+    let project = cold::django();
+    let wire = Wire::of(&mut servers, "jedi-language-server", project.beside("wire"));
+    let desk = Desk::of(servers, project, limits);
     let (file, head) = cold::MUCH_USED;
     let line = desk
         .text(file)
@@ -531,7 +513,7 @@ async fn quirk_18_jedi_does_one_thing_at_a_time() {
     let cancel = desk.cx.cancel.child_token();
     let all = desk.cx.pool.workspace_symbols(&uri, "", &cancel);
     let soon = async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        wire.until_asked("workspace/symbol", 2).await;
         cancel.cancel();
         Instant::now()
     };

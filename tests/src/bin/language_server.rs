@@ -2,9 +2,11 @@
 //! made to do. It knows no language: every line that holds `BAD` is a problem, every other one that holds `MEH` a hint, and the
 //! quick fix puts `GOOD` in its place (but none of `VERY BAD`, which has none).
 //!
-//! `language_server [--hang METHOD [--until FILE]] [--die-on METHOD] [--exit-at-once] [--noise] [--sink] [--stamps FILE]`
+//! `language_server [--hang METHOD [--until FILE]] [--die-on METHOD] [--exit-at-once] [--noise] [--sink] [--stamps FILE]
+//! [--actions FILE]`
 //!
-//! `--hang` gives that method no answer, or none `--until` this file is there. `--sink` answers `initialize` and `shutdown`, and swallows all else without looking at it: what
+//! `--hang` gives that method no answer, or none `--until` this file is there. `--actions` offers, anywhere, the code
+//! actions that the file holds. `--sink` answers `initialize` and `shutdown`, and swallows all else without looking at it: what
 //! is measured with it is the sender. `--stamps` writes down when each text came: its length, and nanoseconds since 1970.
 
 use std::{
@@ -25,6 +27,7 @@ struct Options {
     noise: bool,
     sink: bool,
     stamps: Option<File>,
+    actions: Option<String>,
 }
 
 fn main() -> io::Result<()> {
@@ -45,6 +48,7 @@ fn main() -> io::Result<()> {
         noise: flag("--noise"),
         sink: flag("--sink"),
         stamps: value("--stamps").map(File::create).transpose()?,
+        actions: value("--actions"),
     };
     let mut documents = BTreeMap::new();
     let mut input = io::BufReader::with_capacity(1 << 20, io::stdin().lock());
@@ -120,6 +124,9 @@ fn act(
         "textDocument/diagnostic" => {
             let text = documents.get(&uri).map_or("", String::as_str);
             json!({ "kind": "full", "items": problems(text) })
+        }
+        "textDocument/codeAction" if let Some(file) = &options.actions => {
+            serde_json::from_slice(&std::fs::read(file)?)?
         }
         "textDocument/codeAction" => {
             let text = documents.get(&uri).map_or("", String::as_str);
