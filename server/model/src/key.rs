@@ -1,16 +1,22 @@
 //! Where a provider's key comes from: an environment variable, or a command that prints it. It is fetched when it is first
 //! needed and never written anywhere.
 
-use std::process::Stdio;
+use std::io;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use tokio::process::Command;
+use tokio::io::AsyncReadExt as _;
+use tokio::process::{Child, ChildStdout, Command};
 use tokio_util::sync::CancellationToken;
 
 use crate::{ModelError, Secret};
 
 /// A password manager may ask the person first.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long after its end what a command has printed may take to come.
+const A_MOMENT: Duration = Duration::from_millis(100);
+/// No key is longer.
+const LONGEST: usize = 64 << 10;
 
 /// One way to a key.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,21 +130,18 @@ impl Key {
             .kill_on_drop(true);
         #[cfg(unix)]
         command_line.process_group(0);
-        let child = command_line
+        let mut child = command_line
             .spawn()
             .map_err(|error| failed(format!("could not be started: {error}")))?;
         let group = child.id();
-        let mut waiting = std::pin::pin!(tokio::time::timeout(
-            COMMAND_TIMEOUT,
-            child.wait_with_output()
-        ));
+        let mut waiting = std::pin::pin!(tokio::time::timeout(COMMAND_TIMEOUT, ended(&mut child)));
         // After the child, so that it goes first: while the child is not reaped its group is surely its own.
         let group = Group::of(group);
-        let output = tokio::select! {
+        let ended = tokio::select! {
             () = cancel.cancelled() => return Err(ModelError::Cancelled),
-            output = &mut waiting => output,
+            ended = &mut waiting => ended,
         };
-        let output = output
+        let (status, printed) = ended
             .map_err(|_| {
                 failed(format!(
                     "did not end within {} s",
@@ -147,16 +150,42 @@ impl Key {
             })?
             .map_err(|error| failed(format!("could not be read: {error}")))?;
         group.leave();
-        if !output.status.success() {
-            return Err(failed(format!("failed ({})", output.status)));
+        if !status.success() {
+            return Err(failed(format!("failed ({status})")));
         }
-        let text =
-            String::from_utf8(output.stdout).map_err(|_| failed("printed no text".to_owned()))?;
+        let text = String::from_utf8(printed).map_err(|_| failed("printed no text".to_owned()))?;
         match text.lines().next().map(str::trim) {
             Some(key) if !key.is_empty() => Ok(Secret::new(key)),
             _ => Err(failed("printed nothing".to_owned())),
         }
     }
+}
+
+/// Waits until a command has ended, and gives what it printed.
+async fn ended(child: &mut Child) -> io::Result<(ExitStatus, Vec<u8>)> {
+    let mut printed = Vec::new();
+    let status = {
+        let mut reading = std::pin::pin!(read(child.stdout.take(), &mut printed));
+        tokio::select! {
+            read = &mut reading => {
+                read?;
+                child.wait().await
+            }
+            status = child.wait() => {
+                // What it has printed is in the pipe, which something that it left behind (an agent) may hold open.
+                let _ = tokio::time::timeout(A_MOMENT, &mut reading).await;
+                status
+            }
+        }
+    };
+    Ok((status?, printed))
+}
+
+async fn read(pipe: Option<ChildStdout>, printed: &mut Vec<u8>) -> io::Result<()> {
+    if let Some(mut pipe) = pipe {
+        while printed.len() < LONGEST && pipe.read_buf(printed).await? > 0 {}
+    }
+    Ok(())
 }
 
 /// Ends the command and what it started, unless it ended by itself.
@@ -253,6 +282,20 @@ mod tests {
                 .unwrap_err()
                 .contains("could not be started")
         );
+    }
+
+    /// As one that starts an agent, which lives on.
+    #[tokio::test]
+    async fn a_command_may_leave_something_behind_that_holds_its_pipe_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let key = printed_by(&format!("cat {} & echo sk-1", pipe.display()));
+        let got = tokio::time::timeout(Duration::from_secs(30), get(&key)).await;
+        // It ends when the test does.
+        drop(std::fs::File::options().write(true).open(pipe));
+        assert_eq!(got.unwrap(), Ok(Some("sk-1".into())));
     }
 
     #[tokio::test]
