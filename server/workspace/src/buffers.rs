@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
@@ -261,8 +261,15 @@ impl Buffers {
         if let Some(name) = self.with_open(uri, |open| open.snapshot.uri.clone()) {
             return Some(name);
         }
-        let real = disk::real_path(uri.path()?);
-        let linked = disk::Linked::of(&real);
+        self.name_of_file(uri, &disk::real_path(uri.path()?))
+    }
+
+    /// The same, where the document's path is known to lead to the file `real`.
+    pub(crate) fn name_of_file(&self, uri: &DocumentUri, real: &Path) -> Option<DocumentUri> {
+        if let Some(name) = self.with_open(uri, |open| open.snapshot.uri.clone()) {
+            return Some(name);
+        }
+        let linked = disk::Linked::of(real);
         let is_it = |open: &Open| {
             let is_linked = |open: &PathBuf| linked.as_ref().is_some_and(|file| file.is(open));
             open.real

@@ -31,4 +31,4 @@ pub use search::{
 pub use snapshot::{DiskForm, Origin, Revision, Snapshot};
 pub use text::Text;
 pub use uri::{DocumentUri, UriError};
-pub use workspace::Workspace;
+pub use workspace::{Reading, Workspace};

@@ -5,7 +5,12 @@ use std::{
     sync::Arc,
 };
 
-use crate::{Buffers, DocumentUri, Host, ReadError, Snapshot, apply::Turns, disk, roots::Roots};
+use crate::{
+    Buffers, DocumentUri, Host, ReadError, Snapshot,
+    apply::Turns,
+    disk::{self, Hiding},
+    roots::Roots,
+};
 
 /// The folders that we work in, and every text in them.
 pub struct Workspace {
@@ -59,16 +64,47 @@ impl Workspace {
     /// A document's text: the buffer's if it is open, by whatever name its file has, else the disk's. It reads the disk,
     /// and so may block.
     pub fn read(&self, uri: &DocumentUri) -> Result<Snapshot, ReadError> {
-        let open = self.buffers.name_of(uri);
-        let Some(snapshot) = open.and_then(|name| self.buffers.get(&name)) else {
-            return disk::read(uri);
-        };
-        match uri.path() {
-            Some(path) if disk::is_hidden_from_model(path) => Err(ReadError::Hidden {
-                path: path.to_owned(),
-            }),
-            _ => Ok(snapshot),
+        self.reading().read(uri)
+    }
+
+    /// Several documents are about to be read for one question.
+    pub fn reading(&self) -> Reading<'_> {
+        Reading {
+            buffers: &self.buffers,
+            hiding: Hiding::default(),
         }
+    }
+}
+
+/// Reads several documents for one question, in which the rules of `.copydeskignore` files do not change. Not to be kept.
+pub struct Reading<'a> {
+    buffers: &'a Buffers,
+    hiding: Hiding,
+}
+
+impl Reading<'_> {
+    /// A document's text, as [`Workspace::read`] gives it.
+    pub fn read(&mut self, uri: &DocumentUri) -> Result<Snapshot, ReadError> {
+        let Some(path) = uri.path() else {
+            let open = self.buffers.get(uri);
+            return open.ok_or_else(|| ReadError::NoFile { uri: uri.clone() });
+        };
+        let real = disk::real_path(path);
+        if self.hiding.hides_leading_to(path, &real) {
+            return Err(ReadError::Hidden {
+                path: path.to_owned(),
+            });
+        }
+        let open = self.buffers.name_of_file(uri, &real);
+        match open.and_then(|name| self.buffers.get(&name)) {
+            Some(snapshot) => Ok(snapshot),
+            None => disk::read_shown(uri),
+        }
+    }
+
+    /// Whether a path is kept from the model, as [`Workspace::is_ignored_for_model`] says.
+    pub fn is_ignored_for_model(&mut self, path: &Path) -> bool {
+        self.hiding.hides(path)
     }
 }
 

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 use workspace::{
-    DiskForm, DocumentUri, Edit, Encoding, FileStep, Origin, Replacement, Revision, Snapshot, Text,
-    Workspace,
+    DiskForm, DocumentUri, Edit, Encoding, FileStep, Origin, Reading, Replacement, Revision,
+    Snapshot, Text, Workspace,
 };
 
 use super::{blocking, texts::text_of};
@@ -26,7 +26,7 @@ pub(super) async fn changes(
     let workspace = workspace.clone();
     blocking(move || {
         let mut making = Making {
-            workspace: &workspace,
+            reading: workspace.reading(),
             texts: &texts,
             encoding,
             made: BTreeMap::new(),
@@ -41,7 +41,7 @@ pub(super) async fn changes(
 
 /// The files as they are after the steps so far.
 struct Making<'a> {
-    workspace: &'a Workspace,
+    reading: Reading<'a>,
     texts: &'a Texts,
     encoding: Encoding,
     /// What earlier steps made of files: `None` if it is gone.
@@ -87,7 +87,7 @@ impl Making<'_> {
             edits,
         } = edit;
         let path = uri.path();
-        if path.is_some_and(|path| self.workspace.is_ignored_for_model(path)) {
+        if path.is_some_and(|path| self.reading.is_ignored_for_model(path)) {
             // Only the server has named it.
             return Err("it would change a file that is hidden by a .copydeskignore file".into());
         }
@@ -117,10 +117,10 @@ impl Making<'_> {
         })
     }
 
-    fn text(&self, uri: &DocumentUri) -> Option<Snapshot> {
+    fn text(&mut self, uri: &DocumentUri) -> Option<Snapshot> {
         match self.made.get(uri) {
             Some(made) => made.clone(),
-            None => text_of(self.workspace, self.texts, uri),
+            None => text_of(&mut self.reading, self.texts, uri),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, num::NonZero, sync::Arc, thread};
 
-use workspace::{DocumentUri, Encoding, Snapshot, Workspace};
+use workspace::{DocumentUri, Encoding, Reading, Snapshot, Workspace};
 
 use super::{Question, blocking};
 use crate::{
@@ -60,8 +60,9 @@ fn read_all(
         uris.into_iter().map(|uri| (uri, None)).collect();
     let mut wanted: Vec<_> = all.iter_mut().collect();
     let read = |part: &mut [(&DocumentUri, &mut Option<Snapshot>)]| {
+        let mut reading = workspace.reading();
         for (uri, text) in part {
-            **text = text_of(workspace, texts, uri);
+            **text = text_of(&mut reading, texts, uri);
         }
     };
     if wanted.len() < MANY {
@@ -81,15 +82,19 @@ fn read_all(
 }
 
 /// The text that a server meant: the one that it was told, else the disk's, which it reads itself.
-pub(super) fn text_of(workspace: &Workspace, texts: &Texts, uri: &DocumentUri) -> Option<Snapshot> {
+pub(super) fn text_of(
+    reading: &mut Reading<'_>,
+    texts: &Texts,
+    uri: &DocumentUri,
+) -> Option<Snapshot> {
     match texts.get(uri) {
         Some((snapshot, _)) => {
             let hidden = uri
                 .path()
-                .is_some_and(|path| workspace.is_ignored_for_model(path));
+                .is_some_and(|path| reading.is_ignored_for_model(path));
             (!hidden).then(|| snapshot.clone())
         }
-        None => workspace
+        None => reading
             .read(uri)
             .inspect_err(|error| tracing::debug!(%error, "left out"))
             .ok(),

@@ -1,12 +1,15 @@
 //! `.copydeskignore`: which files are never read for the model, sent to it, or shown by any tool. Never caches.
 //!
 //! The files are read anew for every question: that is always right, whatever the clock of the file system. A question
-//! about a path eight folders deep costs 0.03 ms, and 0.2 ms where there are rules; a search asks it once, since the
-//! walk carries the rules with it.
+//! about a path eight folders deep costs 0.03 ms, and 0.2 ms where there are rules; one about many paths reads each
+//! folder's rules once, and a search asks it once, since the walk carries the rules with it.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Component, Path, PathBuf},
+};
 
-use ignore::WalkBuilder;
+use ignore::{IncrementalIgnore, WalkBuilder};
 
 /// The name of the ignore file, which may stand in any folder.
 pub const IGNORE_FILE: &str = ".copydeskignore";
@@ -15,15 +18,64 @@ pub const IGNORE_FILE: &str = ".copydeskignore";
 ///
 /// Where the path leads through symlinks, what they lead to is judged too: a link is no way around a rule.
 pub fn is_hidden_from_model(path: &Path) -> bool {
-    let Ok(path) = std::path::absolute(path) else {
-        return false;
-    };
-    let spelled = without_dots(&path);
-    if is_covered(&spelled) {
-        return true;
+    Hiding::default().hides(path)
+}
+
+/// One question about several paths: which of them are hidden. It lives no longer than the question.
+#[derive(Default)]
+pub(crate) struct Hiding {
+    /// The rules that were read for it, by the root of the file system.
+    rules: HashMap<PathBuf, IncrementalIgnore>,
+}
+
+impl Hiding {
+    /// What [`is_hidden_from_model`] answers.
+    pub fn hides(&mut self, path: &Path) -> bool {
+        let Ok(path) = std::path::absolute(path) else {
+            return false;
+        };
+        self.hides_leading_to(&path, &real_path(&path))
     }
-    let real = real_path(&path);
-    real != spelled && is_covered(&real)
+
+    /// The same of an absolute path that is known to lead to `real`.
+    pub fn hides_leading_to(&mut self, path: &Path, real: &Path) -> bool {
+        let spelled = without_dots(path);
+        self.covers(&spelled) || (real != spelled && self.covers(real))
+    }
+
+    fn covers(&mut self, path: &Path) -> bool {
+        let Some(root) = path.ancestors().last() else {
+            return false;
+        };
+        let Ok(inside) = path.strip_prefix(root) else {
+            return false;
+        };
+        if !self.rules.contains_key(root) {
+            let Some(rules) = rules_below(root) else {
+                return false;
+            };
+            self.rules.insert(root.to_owned(), rules);
+        }
+        let Some(rules) = self.rules.get_mut(root) else {
+            return false;
+        };
+        let is_folder = path
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_dir());
+        let (verdict, mistake) = rules.matched_with_errors(inside, is_folder);
+        if let Some(mistake) = mistake {
+            tracing::warn!(%mistake, "a line of a .copydeskignore is not understood");
+        }
+        verdict.is_ignore()
+    }
+}
+
+fn rules_below(root: &Path) -> Option<IncrementalIgnore> {
+    let mut builder = WalkBuilder::new(root);
+    builder
+        .standard_filters(false)
+        .add_custom_ignore_filename(IGNORE_FILE);
+    builder.build_matchers().pop()
 }
 
 /// Whether a path is an ignore file, by its own name or by what its links lead to. Some file systems know no case.
@@ -64,30 +116,6 @@ pub(crate) fn without_dots(path: &Path) -> PathBuf {
         }
     }
     clean
-}
-
-fn is_covered(path: &Path) -> bool {
-    let Some(root) = path.ancestors().last() else {
-        return false;
-    };
-    let Ok(inside) = path.strip_prefix(root) else {
-        return false;
-    };
-    let mut builder = WalkBuilder::new(root);
-    builder
-        .standard_filters(false)
-        .add_custom_ignore_filename(IGNORE_FILE);
-    let Some(mut rules) = builder.build_matchers().pop() else {
-        return false;
-    };
-    let is_folder = path
-        .symlink_metadata()
-        .is_ok_and(|metadata| metadata.is_dir());
-    let (verdict, mistake) = rules.matched_with_errors(inside, is_folder);
-    if let Some(mistake) = mistake {
-        tracing::warn!(%mistake, "a line of a .copydeskignore is not understood");
-    }
-    verdict.is_ignore()
 }
 
 #[cfg(test)]

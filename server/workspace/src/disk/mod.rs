@@ -9,9 +9,10 @@ mod read;
 mod same;
 mod write;
 
+pub(crate) use hidden::{Hiding, holds_rules, real_path, without_dots};
 pub use hidden::{IGNORE_FILE, is_hidden_from_model};
-pub(crate) use hidden::{holds_rules, real_path, without_dots};
 pub use nearest::nearest;
+pub(crate) use read::read_shown;
 pub(crate) use read::{BINARY_PROBE, open, open_without_waiting};
 pub use read::{ReadError, read, read_file};
 pub(crate) use same::{Linked, is_unsaved};

@@ -110,6 +110,14 @@ pub fn read(uri: &DocumentUri) -> Result<Snapshot, ReadError> {
             path: path.to_owned(),
         });
     }
+    read_shown(uri)
+}
+
+/// The same of a document that is known not to be hidden.
+pub(crate) fn read_shown(uri: &DocumentUri) -> Result<Snapshot, ReadError> {
+    let path = uri
+        .path()
+        .ok_or_else(|| ReadError::NoFile { uri: uri.clone() })?;
     let (text, form) = read_text(path)?;
     Ok(Snapshot {
         uri: uri.clone(),
