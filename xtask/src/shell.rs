@@ -32,9 +32,18 @@ pub fn built(profile: &str, name: &str) -> PathBuf {
         .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// Cargo, at the top.
+/// Cargo, at the top, without what the cargo that runs us says of our own package: some build scripts would run again
+/// for it, and much be built anew, whenever a person and we take turns.
 pub fn cargo() -> Command {
-    program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut cargo = program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let is_ours =
+            |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(is_ours) {
+            cargo.env_remove(name);
+        }
+    }
+    cargo
 }
 
 /// Any program, at the top.
