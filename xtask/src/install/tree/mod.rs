@@ -20,7 +20,7 @@ const LOCK: &str = include_str!("joined.lock");
 pub fn install() -> Result<PathBuf> {
     let bench = shell::target().join("bench");
     let tree = bench.join("tree");
-    let stamp = Stamp::of(tree.clone(), None, &[TOP, VERSION, LOCK]);
+    let stamp = Stamp::of(tree.clone(), None, &[TOP, VERSION, "any compiler", LOCK]);
     if !stamp.begin()? {
         return Ok(tree);
     }
@@ -73,7 +73,8 @@ fn fetched(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     Ok(crates)
 }
 
-/// Copies a crate's folder, without the lock file that is of no use to a member.
+/// Copies a crate's folder, without the lock file that is of no use to a member, and without the compiler that its
+/// manifest asks for: newer than ours, no build script would run, and they only use what ours has.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     std::fs::create_dir_all(to).with_context(|| format!("{}", to.display()))?;
     for entry in std::fs::read_dir(from)? {
@@ -83,7 +84,14 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
             copy(&entry.path(), &target)?;
         } else if entry.file_name() != "Cargo.lock" {
             // Its text alone: cargo's own copy may be read-only.
-            std::fs::write(&target, std::fs::read(entry.path())?)?;
+            let mut bytes = std::fs::read(entry.path())?;
+            if entry.file_name() == "Cargo.toml" {
+                let manifest = String::from_utf8(bytes)?;
+                let lines = manifest.lines();
+                let kept = lines.filter(|line| !line.starts_with("rust-version"));
+                bytes = kept.flat_map(|line| [line, "\n"]).collect::<String>().into();
+            }
+            std::fs::write(&target, bytes)?;
         }
     }
     Ok(())
