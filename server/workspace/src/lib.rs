@@ -10,6 +10,7 @@ mod disk;
 mod edit;
 mod host;
 mod position;
+mod reading;
 mod roots;
 mod search;
 mod snapshot;
@@ -23,6 +24,7 @@ pub use disk::{ReadError, WriteError, read_file};
 pub use edit::{Conflict, Edit, EditError, Replacement};
 pub use host::{FileOperation, Host, HostError, Reply};
 pub use position::{ByteOffset, ByteRange, Encoding, Position, Range};
+pub use reading::Reading;
 pub use roots::resolve;
 pub use search::{
     Case, GlobFound, GlobMatch, GlobQuery, GrepFound, GrepMatch, GrepQuery, LIMIT, LIST_LIMIT,
@@ -31,4 +33,4 @@ pub use search::{
 pub use snapshot::{DiskForm, Origin, Revision, Snapshot};
 pub use text::Text;
 pub use uri::{DocumentUri, UriError};
-pub use workspace::{Reading, Workspace};
+pub use workspace::Workspace;

@@ -6,15 +6,12 @@ use std::{
 };
 
 use crate::{
-    Buffers, DocumentUri, Host, ReadError, Snapshot,
-    apply::Turns,
-    disk::{self, Hiding},
-    roots::Roots,
+    Buffers, DocumentUri, Host, ReadError, Reading, Snapshot, apply::Turns, disk, roots::Roots,
 };
 
 /// The folders that we work in, and every text in them.
 pub struct Workspace {
-    roots: Roots,
+    pub(crate) roots: Roots,
     pub(crate) buffers: Arc<Buffers>,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) turns: Turns,
@@ -67,44 +64,9 @@ impl Workspace {
         self.reading().read(uri)
     }
 
-    /// Several documents are about to be read for one question.
+    /// Several documents are about to be looked at for one question.
     pub fn reading(&self) -> Reading<'_> {
-        Reading {
-            buffers: &self.buffers,
-            hiding: Hiding::default(),
-        }
-    }
-}
-
-/// Reads several documents for one question, in which the rules of `.copydeskignore` files do not change. Not to be kept.
-pub struct Reading<'a> {
-    buffers: &'a Buffers,
-    hiding: Hiding,
-}
-
-impl Reading<'_> {
-    /// A document's text, as [`Workspace::read`] gives it.
-    pub fn read(&mut self, uri: &DocumentUri) -> Result<Snapshot, ReadError> {
-        let Some(path) = uri.path() else {
-            let open = self.buffers.get(uri);
-            return open.ok_or_else(|| ReadError::NoFile { uri: uri.clone() });
-        };
-        let real = disk::real_path(path);
-        if self.hiding.hides_leading_to(path, &real) {
-            return Err(ReadError::Hidden {
-                path: path.to_owned(),
-            });
-        }
-        let open = self.buffers.name_of_file(uri, &real);
-        match open.and_then(|name| self.buffers.get(&name)) {
-            Some(snapshot) => Ok(snapshot),
-            None => disk::read_shown(uri),
-        }
-    }
-
-    /// Whether a path is kept from the model, as [`Workspace::is_ignored_for_model`] says.
-    pub fn is_ignored_for_model(&mut self, path: &Path) -> bool {
-        self.hiding.hides(path)
+        Reading::of(self)
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use workspace::{ByteOffset, DocumentUri, Workspace};
+use workspace::{ByteOffset, DocumentUri, Reading};
 
 use super::{Question, about_position, blocking};
 use crate::{
@@ -144,10 +144,13 @@ impl Question {
         texts: Arc<Texts>,
         part: Option<&str>,
     ) -> Result<Located, QueryError> {
-        let (workspace, part) = (self.workspace.clone(), part.map(str::to_owned));
-        let (found, outside) = blocking(move || near(found, &workspace, part.as_deref())).await?;
-        let uris = found.iter().map(|(uri, _)| uri.clone()).collect();
-        self.with_texts(texts, uris, move |shelf| {
+        let part = part.map(str::to_owned);
+        let choose = move |reading: &mut Reading<'_>| {
+            let (found, outside) = near(found, reading, part.as_deref());
+            let uris = found.iter().map(|(uri, _)| uri.clone()).collect();
+            (uris, (found, outside))
+        };
+        self.with_texts_of(texts, choose, move |(found, outside), shelf| {
             let mut known = BTreeSet::new();
             let mut left_out = broken;
             let mut locations = Vec::with_capacity(found.len());
@@ -181,7 +184,7 @@ struct Located {
 
 /// The places to be read, and how many more lie outside of the workspace. What has no path is not outside: nothing can be
 /// read of it anyway.
-fn near(found: Vec<Place>, workspace: &Workspace, part: Option<&str>) -> (Vec<Place>, usize) {
+fn near(found: Vec<Place>, reading: &mut Reading<'_>, part: Option<&str>) -> (Vec<Place>, usize) {
     /// How a document is counted.
     #[derive(Clone, Copy)]
     enum Lies {
@@ -190,8 +193,8 @@ fn near(found: Vec<Place>, workspace: &Workspace, part: Option<&str>) -> (Vec<Pl
         /// Outside, and asked for by its path.
         Named,
     }
-    let lies = |uri: &DocumentUri| match uri.path() {
-        Some(path) if !workspace.contains(path) => {
+    let mut lies = |uri: &DocumentUri| match uri.path() {
+        Some(path) if !reading.contains(path) => {
             let path = path.to_string_lossy();
             match part.is_some_and(|part| path.contains(part)) {
                 true => Lies::Named,

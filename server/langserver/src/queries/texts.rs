@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// From so many files on, several are read at a time.
-const MANY: usize = 16;
+const MANY: usize = 8;
 
 /// Texts by name; what can't be read or is not to be shown is `None`.
 pub(super) struct Shelf {
@@ -42,10 +42,23 @@ impl Question {
         uris: Vec<DocumentUri>,
         work: impl FnOnce(&Shelf) -> T + Send + 'static,
     ) -> Result<T, QueryError> {
+        self.with_texts_of(texts, |_| (uris, ()), |(), shelf| work(shelf))
+            .await
+    }
+
+    /// The same of what is first chosen among what it names.
+    pub(super) async fn with_texts_of<C: Send + 'static, T: Send + 'static>(
+        &self,
+        texts: Arc<Texts>,
+        choose: impl FnOnce(&mut Reading<'_>) -> (Vec<DocumentUri>, C) + Send + 'static,
+        work: impl FnOnce(C, &Shelf) -> T + Send + 'static,
+    ) -> Result<T, QueryError> {
         let (workspace, encoding) = (self.workspace.clone(), self.server.encoding());
         blocking(move || {
-            let read = read_all(&workspace, &texts, uris);
-            work(&Shelf { encoding, read })
+            let mut reading = workspace.reading();
+            let (uris, chosen) = choose(&mut reading);
+            let read = read_all(&workspace, &mut reading, &texts, uris);
+            work(chosen, &Shelf { encoding, read })
         })
         .await
     }
@@ -53,31 +66,32 @@ impl Question {
 
 fn read_all(
     workspace: &Workspace,
+    reading: &mut Reading<'_>,
     texts: &Texts,
     uris: Vec<DocumentUri>,
 ) -> BTreeMap<DocumentUri, Option<Snapshot>> {
     let mut all: BTreeMap<DocumentUri, Option<Snapshot>> =
         uris.into_iter().map(|uri| (uri, None)).collect();
     let mut wanted: Vec<_> = all.iter_mut().collect();
-    let read = |part: &mut [(&DocumentUri, &mut Option<Snapshot>)]| {
-        let mut reading = workspace.reading();
+    let read = |reading: &mut Reading<'_>, part: &mut [(&DocumentUri, &mut Option<Snapshot>)]| {
         for (uri, text) in part {
-            **text = text_of(&mut reading, texts, uri);
+            **text = text_of(reading, texts, uri);
         }
     };
-    if wanted.len() < MANY {
-        read(&mut wanted);
-    } else {
-        let readers = thread::available_parallelism()
+    let readers = match wanted.len() {
+        few if few < MANY => 1,
+        _ => thread::available_parallelism()
             .map_or(1, NonZero::get)
-            .min(8);
-        let share = wanted.len().div_ceil(readers);
-        thread::scope(|scope| {
-            for part in wanted.chunks_mut(share) {
-                scope.spawn(move || read(part));
-            }
-        });
-    }
+            .min(8),
+    };
+    let share = wanted.len().div_ceil(readers);
+    let (ours, theirs) = wanted.split_at_mut(share);
+    thread::scope(|scope| {
+        for part in theirs.chunks_mut(share.max(1)) {
+            scope.spawn(|| read(&mut workspace.reading(), part));
+        }
+        read(reading, ours);
+    });
     all
 }
 

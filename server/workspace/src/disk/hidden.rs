@@ -34,16 +34,21 @@ impl Hiding {
         let Ok(path) = std::path::absolute(path) else {
             return false;
         };
-        self.hides_leading_to(&path, &real_path(&path))
+        let spelled = without_dots(&path);
+        if self.covers(&spelled, is_folder(&spelled)) {
+            return true;
+        }
+        let real = real_path(&path);
+        real != spelled && self.covers(&real, is_folder(&real))
     }
 
-    /// The same of an absolute path that is known to lead to `real`.
-    pub fn hides_leading_to(&mut self, path: &Path, real: &Path) -> bool {
+    /// The same of an absolute path that is no link itself, and where it really is.
+    pub fn hides_plain(&mut self, path: &Path, real: &Path, is_folder: bool) -> bool {
         let spelled = without_dots(path);
-        self.covers(&spelled) || (real != spelled && self.covers(real))
+        self.covers(&spelled, is_folder) || (real != spelled && self.covers(real, is_folder))
     }
 
-    fn covers(&mut self, path: &Path) -> bool {
+    fn covers(&mut self, path: &Path, is_folder: bool) -> bool {
         let Some(root) = path.ancestors().last() else {
             return false;
         };
@@ -59,15 +64,17 @@ impl Hiding {
         let Some(rules) = self.rules.get_mut(root) else {
             return false;
         };
-        let is_folder = path
-            .symlink_metadata()
-            .is_ok_and(|metadata| metadata.is_dir());
         let (verdict, mistake) = rules.matched_with_errors(inside, is_folder);
         if let Some(mistake) = mistake {
             tracing::warn!(%mistake, "a line of a .copydeskignore is not understood");
         }
         verdict.is_ignore()
     }
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_dir())
 }
 
 fn rules_below(root: &Path) -> Option<IncrementalIgnore> {

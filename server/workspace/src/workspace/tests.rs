@@ -221,3 +221,69 @@ fn what_is_hidden_is_hidden_though_it_is_open() {
         Err(ReadError::Hidden { .. })
     ));
 }
+
+/// What one question sees of every path must be what each would see alone.
+#[cfg(unix)]
+#[test]
+fn together_as_alone() {
+    use std::os::unix::fs::symlink;
+    let top = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| top.path().join(name);
+    for folder in ["in/src", "in/secret", "out"] {
+        fs::create_dir_all(at(folder)).expect("a folder");
+    }
+    let names = [
+        "in/src/a.txt",
+        "in/src/b.key",
+        "in/secret/x.txt",
+        "out/o.txt",
+        "in/open.txt",
+    ];
+    for name in names {
+        fs::write(at(name), name).expect("a file");
+    }
+    fs::write(at("in/.copydeskignore"), "secret/\n*.key\n").expect("a file");
+    symlink(at("out"), at("in/door")).expect("a link");
+    symlink(at("in/secret"), at("out/back")).expect("a link");
+    symlink("a.txt", at("in/src/link.txt")).expect("a link");
+    symlink("nowhere", at("in/src/dangling")).expect("a link");
+    fs::hard_link(at("in/open.txt"), at("in/src/hard.txt")).expect("a link");
+
+    let workspace = workspace(&[&at("in")]);
+    let open = uri(&at("in/open.txt"));
+    workspace
+        .buffers()
+        .open(open, "text", 1, "as it is in the editor");
+    let mut reading = workspace.reading();
+    let more = [
+        "in/door/o.txt",
+        "out/back/x.txt",
+        "in/src/link.txt",
+        "in/src/dangling",
+        "in/src/hard.txt",
+        "in/src",
+        "in",
+        "in/src/../src/a.txt",
+        "in/not/there",
+        "in/src/a.txt/below",
+    ];
+    for name in names.into_iter().chain(more) {
+        let path = at(name);
+        assert_eq!(reading.contains(&path), workspace.contains(&path), "{name}");
+        assert_eq!(
+            reading.is_ignored_for_model(&path),
+            workspace.is_ignored_for_model(&path),
+            "{name}"
+        );
+        let uri = uri(&path);
+        let text = |read: Result<Snapshot, ReadError>| {
+            read.map(|snapshot| (snapshot.uri, snapshot.text.to_string()))
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            text(reading.read(&uri)),
+            text(workspace.read(&uri)),
+            "{name}"
+        );
+    }
+}

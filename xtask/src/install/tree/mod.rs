@@ -89,7 +89,10 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
                 let manifest = String::from_utf8(bytes)?;
                 let lines = manifest.lines();
                 let kept = lines.filter(|line| !line.starts_with("rust-version"));
-                bytes = kept.flat_map(|line| [line, "\n"]).collect::<String>().into();
+                bytes = kept
+                    .flat_map(|line| [line, "\n"])
+                    .collect::<String>()
+                    .into();
             }
             std::fs::write(&target, bytes)?;
         }

@@ -1,0 +1,124 @@
+//! Several documents, looked at for one question: each folder is resolved, and each ignore file read, once for all of them.
+//! It is not kept: what it knows is of the moment.
+
+use std::{
+    collections::HashMap,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::{
+    DocumentUri, ReadError, Snapshot, Workspace,
+    disk::{self, Hiding},
+    resolve,
+};
+
+/// Looks at several documents for one question, during which links and the rules of `.copydeskignore` files count as they
+/// were when they were first met. Not to be kept.
+pub struct Reading<'a> {
+    workspace: &'a Workspace,
+    /// The roots, resolved; once they are needed.
+    roots: Option<Vec<PathBuf>>,
+    /// Where folders really are.
+    folders: HashMap<PathBuf, Option<PathBuf>>,
+    /// What is known of paths.
+    known: HashMap<PathBuf, Known>,
+    hiding: Hiding,
+}
+
+/// Where a path leads.
+#[derive(Clone)]
+struct Known {
+    real: PathBuf,
+    /// Whether something is there, and it is no link: then so, whether it is a folder.
+    plain: Option<bool>,
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn of(workspace: &'a Workspace) -> Self {
+        Self {
+            workspace,
+            roots: None,
+            folders: HashMap::new(),
+            known: HashMap::new(),
+            hiding: Hiding::default(),
+        }
+    }
+
+    /// A document's text, as [`Workspace::read`] gives it.
+    pub fn read(&mut self, uri: &DocumentUri) -> Result<Snapshot, ReadError> {
+        let buffers = self.workspace.buffers();
+        let Some(path) = uri.path() else {
+            let open = buffers.get(uri);
+            return open.ok_or_else(|| ReadError::NoFile { uri: uri.clone() });
+        };
+        if self.is_ignored_for_model(path) {
+            return Err(ReadError::Hidden {
+                path: path.to_owned(),
+            });
+        }
+        let known = self.known(path);
+        let open = buffers.name_of_file(uri, &known.real);
+        match open.and_then(|name| buffers.get(&name)) {
+            Some(snapshot) => Ok(snapshot),
+            None => disk::read_shown(uri),
+        }
+    }
+
+    /// Whether a path is kept from the model, as [`Workspace::is_ignored_for_model`] says.
+    pub fn is_ignored_for_model(&mut self, path: &Path) -> bool {
+        let known = self.known(path);
+        match known.plain {
+            Some(is_folder) => self.hiding.hides_plain(path, &known.real, is_folder),
+            None => self.hiding.hides(path),
+        }
+    }
+
+    /// Whether a path lies in one of the roots, as [`Workspace::contains`] says.
+    pub fn contains(&mut self, path: &Path) -> bool {
+        let known = self.known(path);
+        if known.plain.is_none() {
+            return self.workspace.contains(path);
+        }
+        let resolved = || {
+            let roots = self.workspace.roots();
+            roots.iter().filter_map(|root| resolve(root)).collect()
+        };
+        let roots = self.roots.get_or_insert_with(resolved);
+        roots.iter().any(|root| known.real.starts_with(root))
+    }
+
+    fn known(&mut self, path: &Path) -> Known {
+        if let Some(known) = self.known.get(path) {
+            return known.clone();
+        }
+        let known = self.plain(path).unwrap_or_else(|| Known {
+            real: disk::real_path(path),
+            plain: None,
+        });
+        self.known.insert(path.to_owned(), known.clone());
+        known
+    }
+
+    /// Of what is no link: where its folder is, it is too, by the same name. Some systems know a name by other spellings.
+    fn plain(&mut self, path: &Path) -> Option<Known> {
+        const SPELLED_ONE_WAY: bool = cfg!(all(unix, not(target_vendor = "apple")));
+        let goes_up = path.components().any(|part| part == Component::ParentDir);
+        if !SPELLED_ONE_WAY || !path.is_absolute() || goes_up {
+            return None;
+        }
+        let (folder, name) = (path.parent()?, path.file_name()?);
+        let metadata = path.symlink_metadata().ok()?;
+        if metadata.is_symlink() {
+            return None;
+        }
+        if !self.folders.contains_key(folder) {
+            let real = folder.canonicalize().ok();
+            self.folders.insert(folder.to_owned(), real);
+        }
+        let real = self.folders.get(folder)?.as_ref()?;
+        Some(Known {
+            real: real.join(name),
+            plain: Some(metadata.is_dir()),
+        })
+    }
+}
