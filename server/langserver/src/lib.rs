@@ -22,6 +22,6 @@ pub use answer::{
     SymbolKind,
 };
 pub use config::{PoolConfig, Ready, ServerConfig, Servers, Start};
-pub use pool::{Bounds, Lease, Limits, Pool, Problems};
+pub use pool::{Bounds, Lease, Limits, Of, Pool, Problems};
 pub use queries::Places;
 pub use server::{EditorServers, Trial, introduction, try_out};

@@ -101,6 +101,58 @@ async fn places_are_in_the_texts_that_the_server_has() {
     }
 }
 
+/// Whoever looked at a text and asks about a place of it means that place, whatever was typed in between.
+#[tokio::test]
+async fn a_place_of_a_text_that_has_gone_on_is_carried_along() {
+    let can = json!({
+        "textDocumentSync": 2, "definitionProvider": true, "implementationProvider": true, "typeDefinitionProvider": true,
+        "referencesProvider": true, "hoverProvider": true, "callHierarchyProvider": true, "typeHierarchyProvider": true,
+        "renameProvider": true, "codeActionProvider": true, "documentRangeFormattingProvider": true,
+    });
+    let stand = Stand::scripted(json!({"capabilities": can, "on": {}}));
+    let seen = stand.open("a.rs", "fn a() {}\nfn b() {}\n");
+    let (uri, name) = (seen.uri.clone(), ByteOffset(13));
+    let range = ByteRange {
+        start: name,
+        end: ByteOffset(14),
+    };
+    stand.replace("a.rs", "fn a() {}\n", "// é\nfn aa() {}\n\nlet _; ");
+    let (pool, never) = (&stand.pool, never());
+    // What it answers to is of no concern here.
+    let _ = pool.definition(&seen, name, &never).await;
+    let _ = pool.implementation(&seen, name, &never).await;
+    let _ = pool.type_definition(&seen, name, &never).await;
+    let _ = pool.references(&seen, name, true, &never).await;
+    let _ = pool.hover(&seen, name, &never).await;
+    let _ = pool.call_hierarchy(&seen, name, &never).await;
+    let _ = pool.type_hierarchy(&seen, name, &never).await;
+    let _ = pool.rename(&seen, name, "c", &never).await;
+    let _ = pool.code_actions(&seen, range, &[], &never).await;
+    let _ = pool.format(&seen, &[range], &never).await;
+    let start = |params: &Value| match &params["range"] {
+        Value::Null => params["position"].clone(),
+        range => range["start"].clone(),
+    };
+    let asked = |log: Vec<Value>| -> Vec<(String, Value)> {
+        log.iter()
+            .map(|message| (&message["method"], start(&message["params"])))
+            .filter(|(_, start)| start.is_object())
+            .map(|(method, start)| (method.as_str().unwrap_or_default().to_owned(), start))
+            .collect()
+    };
+    let found = asked(stand.log());
+    let there = json!({"line": 3, "character": 10});
+    assert_eq!(found.len(), 10, "{found:?}");
+    for (method, start) in &found {
+        assert_eq!(*start, there, "{method}");
+    }
+    // By its name alone, the document is what it is now.
+    let newest = stand.pool.definition(&uri, ByteOffset(0), &never).await;
+    let found = asked(stand.log());
+    let (_, start) = found.last().expect("asked");
+    assert_eq!(*start, json!({"line": 0, "character": 0}), "{newest:?}");
+}
+
 fn url(path: &std::path::Path) -> String {
     workspace::DocumentUri::from_path(path)
         .expect("a uri")

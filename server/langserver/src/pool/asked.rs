@@ -20,15 +20,57 @@ use crate::{
 const PREPARE_CALLS: &str = "textDocument/prepareCallHierarchy";
 const PREPARE_TYPES: &str = "textDocument/prepareTypeHierarchy";
 
+/// Which document a question is about, and of which text its places are.
+#[derive(Clone, Copy)]
+pub enum Of<'a> {
+    /// Of its newest text.
+    Newest(&'a DocumentUri),
+    /// Of this text of it. The document may have gone on: then the places are carried along.
+    Seen(&'a Snapshot),
+}
+
+impl<'a> From<&'a DocumentUri> for Of<'a> {
+    fn from(uri: &'a DocumentUri) -> Self {
+        Self::Newest(uri)
+    }
+}
+
+impl<'a> From<&'a Snapshot> for Of<'a> {
+    fn from(snapshot: &'a Snapshot) -> Self {
+        Self::Seen(snapshot)
+    }
+}
+
+impl Of<'_> {
+    pub(super) const fn uri(&self) -> &DocumentUri {
+        match self {
+            Self::Newest(uri) => uri,
+            Self::Seen(snapshot) => &snapshot.uri,
+        }
+    }
+
+    /// A question whose places are of this text.
+    pub(super) fn seen_by(&self, question: Question) -> Question {
+        match self {
+            Self::Newest(_) => question,
+            Self::Seen(seen) => Question {
+                seen: (*seen).clone(),
+                ..question
+            },
+        }
+    }
+}
+
+/// A place is one of the text that is given, or of the newest where only the name is.
 impl Pool {
     /// Where what stands at `at` is defined.
     pub async fn definition(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        self.asked(uri, cancel, |question| {
+        self.asked(of, cancel, |question| {
             question.locations("textDocument/definition", at)
         })
         .await
@@ -37,11 +79,11 @@ impl Pool {
     /// Where what stands at `at` is implemented.
     pub async fn implementation(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        self.asked(uri, cancel, |question| {
+        self.asked(of, cancel, |question| {
             question.locations("textDocument/implementation", at)
         })
         .await
@@ -50,11 +92,11 @@ impl Pool {
     /// Where the type of what stands at `at` is defined.
     pub async fn type_definition(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        self.asked(uri, cancel, |question| {
+        self.asked(of, cancel, |question| {
             question.locations("textDocument/typeDefinition", at)
         })
         .await
@@ -63,12 +105,12 @@ impl Pool {
     /// Where what stands at `at` is used.
     pub async fn references(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         at: ByteOffset,
         include_declaration: bool,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        self.asked(uri, cancel, |question| {
+        self.asked(of, cancel, |question| {
             question.references(at, include_declaration)
         })
         .await
@@ -78,13 +120,13 @@ impl Pool {
     /// have this part.
     pub async fn places(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         at: ByteOffset,
         what: Places,
         part: Option<&str>,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        self.asked(uri, cancel, |question| question.places(what, at, part))
+        self.asked(of, cancel, |question| question.places(what, at, part))
             .await
     }
 
@@ -104,21 +146,21 @@ impl Pool {
     /// What is to be said of what stands at `at`, as Markdown.
     pub async fn hover(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Option<String>>, QueryError> {
-        self.asked(uri, cancel, |question| question.hover(at)).await
+        self.asked(of, cancel, |question| question.hover(at)).await
     }
 
     /// Whether what stands at `at` is defined in a file that is not to be shown: its hover would show what is in it.
     pub async fn is_of_hidden(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<bool, QueryError> {
-        self.asked(uri, cancel, |question| async move {
+        self.asked(of, cancel, |question| async move {
             question.is_of_hidden(at).await
         })
         .await
@@ -147,11 +189,11 @@ impl Pool {
     /// What stands at `at`, as the root of a call hierarchy.
     pub async fn call_hierarchy(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
-        self.asked(uri, cancel, |question| question.roots(PREPARE_CALLS, at))
+        self.asked(of, cancel, |question| question.roots(PREPARE_CALLS, at))
             .await
     }
 
@@ -182,11 +224,11 @@ impl Pool {
     /// What stands at `at`, as the root of a type hierarchy.
     pub async fn type_hierarchy(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         at: ByteOffset,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
-        self.asked(uri, cancel, |question| question.roots(PREPARE_TYPES, at))
+        self.asked(of, cancel, |question| question.roots(PREPARE_TYPES, at))
             .await
     }
 
@@ -217,12 +259,12 @@ impl Pool {
     /// What the server offers to do in `range` about these diagnostics.
     pub async fn code_actions(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         range: ByteRange,
         diagnostics: &[Diagnostic],
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<CodeAction>>, QueryError> {
-        self.asked(uri, cancel, |question| {
+        self.asked(of, cancel, |question| {
             question.code_actions(range, diagnostics)
         })
         .await
@@ -256,23 +298,23 @@ impl Pool {
     /// What another name for what stands at `at` would change, everywhere. Nothing is changed.
     pub async fn rename(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         at: ByteOffset,
         new_name: &str,
         cancel: &CancellationToken,
     ) -> Result<Answer<Vec<FileChange>>, QueryError> {
-        self.asked(uri, cancel, |question| question.rename(at, new_name))
+        self.asked(of, cancel, |question| question.rename(at, new_name))
             .await
     }
 
     /// What the formatter would change in these ranges, or in the whole document if there are none. Nothing is changed.
     pub async fn format(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         ranges: &[ByteRange],
         cancel: &CancellationToken,
     ) -> Result<Answer<FileEdit>, QueryError> {
-        self.asked(uri, cancel, |question| question.format(ranges))
+        self.asked(of, cancel, |question| question.format(ranges))
             .await
     }
 
@@ -280,17 +322,19 @@ impl Pool {
     /// successor.
     async fn asked<T, F: Future<Output = Result<T, QueryError>>>(
         &self,
-        uri: &DocumentUri,
+        of: impl Into<Of<'_>>,
         cancel: &CancellationToken,
         put: impl Fn(Question) -> F,
     ) -> Result<T, QueryError> {
-        if let Some(outcome) = self.asked_of_editor(uri, cancel, &put).await {
+        let of = of.into();
+        if let Some(outcome) = self.asked_of_editor(of, cancel, &put).await {
             return outcome;
         }
         let mut is_first = true;
         loop {
-            let (document, server) = self.begin(uri, &self.until_ready(cancel)).await?;
-            let outcome = put(self.question(server, document, cancel)).await;
+            let (document, server) = self.begin(of.uri(), &self.until_ready(cancel)).await?;
+            let question = self.question(server, document, cancel);
+            let outcome = put(of.seen_by(question)).await;
             if is_first && matches!(outcome, Err(QueryError::Died { .. })) && !self.is_closed() {
                 is_first = false;
                 continue;

@@ -296,6 +296,7 @@ impl Step<'_> {
         Question {
             server: server.clone().into(),
             document: document.clone(),
+            seen: document.clone(),
             workspace: self.pool.workspace.clone(),
             // The rest of the time is for what those say that depend on it.
             until_ready: share(patience, 0.4),

@@ -8,6 +8,7 @@ use workspace::{DocumentUri, Snapshot};
 
 use super::{
     Pool,
+    asked::Of,
     consequences::{compared, counted},
 };
 use crate::{
@@ -36,17 +37,17 @@ impl Pool {
     /// Puts a question to the editor's server. `None`: a server of ours is to be asked.
     pub(super) async fn asked_of_editor<T, F: Future<Output = Result<T, QueryError>>>(
         &self,
-        uri: &DocumentUri,
+        of: Of<'_>,
         cancel: &CancellationToken,
         put: &impl Fn(Question) -> F,
     ) -> Option<Result<T, QueryError>> {
         let editor = self.editor.get()?.clone();
-        let document = match self.read(uri).await {
+        let document = match self.read(of.uri()).await {
             Ok(document) => document,
             Err(error) => return Some(Err(error)),
         };
         let question = self.question(Source::Editor(editor), document, cancel);
-        match put(question).await {
+        match put(of.seen_by(question)).await {
             Err(QueryError::NotSupported { name, .. }) if name == NAME_OF_EDITOR => None,
             outcome => Some(outcome),
         }

@@ -154,6 +154,7 @@ impl Lease {
         Ok(Question {
             server: server.clone().into(),
             document: document.clone(),
+            seen: document.clone(),
             workspace: self.workspace.clone(),
             until_ready: self.patience.clone(),
             answer: self.patience.clone(),

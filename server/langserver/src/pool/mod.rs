@@ -26,7 +26,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use workspace::{DocumentUri, Snapshot, Workspace};
 
-pub use self::{care::Bounds, lease::Lease, problems::Problems};
+pub use self::{asked::Of, care::Bounds, lease::Lease, problems::Problems};
 use self::{
     care::Room,
     choice::{Candidate, Choice},
@@ -371,6 +371,7 @@ impl Pool {
         };
         Question {
             server: server.into(),
+            seen: document.clone(),
             document,
             workspace: self.workspace.clone(),
             until_ready,

@@ -24,7 +24,7 @@ impl Question {
         let complete = self.complete().await?;
         let asked = self
             .ask_alone(METHOD, |about| {
-                let place = |range| about_range(about, &self.document, range);
+                let place = |range| about_range(about, &self.seen, range);
                 let diagnostics: Vec<Value> = diagnostics
                     .iter()
                     .map(|one| diagnostic_for(one, self.server.name(), place(one.range)))

@@ -39,7 +39,7 @@ impl Question {
                 .formatted(RANGE, |about| {
                     json!({
                         "textDocument": {"uri": about.snapshot.uri.as_str()},
-                        "range": about_range(about, &self.document, *range),
+                        "range": about_range(about, &self.seen, *range),
                         "options": options,
                     })
                 })
@@ -91,7 +91,7 @@ impl Question {
         mut edits: Vec<Replacement>,
     ) -> Vec<Replacement> {
         if !ranges.is_empty() {
-            let change = difference(&self.document.text, &snapshot.text);
+            let change = difference(&self.seen.text, &snapshot.text);
             let ranges: Vec<_> = ranges
                 .iter()
                 .map(|range| carried(*range, &change))

@@ -34,6 +34,9 @@ use crate::{
 pub(crate) struct Question {
     pub server: Source,
     pub document: Snapshot,
+    /// The text that the question's places are places of: the document as it was when it was looked at, which may have gone
+    /// on since.
+    pub seen: Snapshot,
     pub workspace: Arc<Workspace>,
     /// How long to wait until the server knows everything, before it is asked what it knows.
     pub until_ready: Patience,
@@ -131,7 +134,7 @@ impl Question {
         method: &'static str,
         at: ByteOffset,
     ) -> Result<(Asked, Reach), QueryError> {
-        self.ask(method, |about| about_position(about, &self.document, at))
+        self.ask(method, |about| about_position(about, &self.seen, at))
             .await
     }
 

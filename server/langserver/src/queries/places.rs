@@ -49,7 +49,7 @@ impl Question {
             Places::Implementations => "textDocument/implementation",
             Places::Uses => return self.used(at, false, part).await,
         };
-        let params = |about: &About<'_>| about_position(about, &self.document, at);
+        let params = |about: &About<'_>| about_position(about, &self.seen, at);
         self.placed(method, part, params).await
     }
 
@@ -59,7 +59,7 @@ impl Question {
         method: &'static str,
         at: ByteOffset,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
-        let params = |about: &About<'_>| about_position(about, &self.document, at);
+        let params = |about: &About<'_>| about_position(about, &self.seen, at);
         self.placed(method, None, params).await
     }
 
@@ -78,7 +78,7 @@ impl Question {
         part: Option<&str>,
     ) -> Result<Answer<Vec<Location>>, QueryError> {
         let params = |about: &About<'_>| {
-            let mut params = about_position(about, &self.document, at);
+            let mut params = about_position(about, &self.seen, at);
             params["context"] = json!({"includeDeclaration": include_declaration});
             params
         };
@@ -115,7 +115,7 @@ impl Question {
             return Ok(false);
         }
         let asked = self
-            .ask_alone(METHOD, |about| about_position(about, &self.document, at))
+            .ask_alone(METHOD, |about| about_position(about, &self.seen, at))
             .await;
         let asked = match asked {
             Ok(asked) => asked,

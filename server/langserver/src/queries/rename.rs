@@ -51,10 +51,10 @@ impl Question {
                 trouble.said
             )));
         }
-        let mut old = vec![word_at(&self.document, at)];
+        let mut old = vec![word_at(&self.seen, at)];
         if self.server.supports(PREPARE, Some(&self.document)) {
             match self
-                .ask_alone(PREPARE, |about| about_position(about, &self.document, at))
+                .ask_alone(PREPARE, |about| about_position(about, &self.seen, at))
                 .await
             {
                 Ok(prepared) if prepared.answer.get() == "null" => return Err(refused()),
@@ -65,7 +65,7 @@ impl Question {
         }
         let (asked, complete) = self
             .ask(METHOD, |about| {
-                let mut params = about_position(about, &self.document, at);
+                let mut params = about_position(about, &self.seen, at);
                 params["newName"] = json!(new_name);
                 params
             })
@@ -118,7 +118,7 @@ impl Question {
                 continue;
             }
             let asked = self
-                .ask_alone(method, |about| about_position(about, &self.document, at))
+                .ask_alone(method, |about| about_position(about, &self.seen, at))
                 .await;
             let asked = match asked {
                 Ok(asked) => asked,
@@ -163,7 +163,7 @@ impl Question {
             Err(QueryError::NotSupported { .. }) => return Ok((self, at)),
             Err(error) => return Err(error),
         };
-        let word = word_at(&self.document, at);
+        let word = word_at(&self.seen, at);
         // Who gave it a name of his own in an import renames that one; what lies outside is not to be renamed.
         let is_fit = |place: &Location| {
             let text = &place.snapshot.text;
@@ -184,7 +184,8 @@ impl Question {
             return Ok((self, at));
         }
         let question = Self {
-            document: place.snapshot,
+            document: place.snapshot.clone(),
+            seen: place.snapshot,
             ..self
         };
         Ok((question, place.range.start))

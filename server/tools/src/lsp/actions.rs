@@ -182,8 +182,10 @@ async fn ask_about(
         [one] => one.range,
         _ => spot.line.unwrap_or_else(|| point(spot)),
     };
-    let uri = &spot.snapshot.uri;
-    cx.pool.code_actions(uri, range, problems, &cx.cancel).await
+    let asked = &spot.snapshot;
+    cx.pool
+        .code_actions(asked, range, problems, &cx.cancel)
+        .await
 }
 
 /// A server may offer one fix twice, by different ways of finding it (rust-analyzer its own and

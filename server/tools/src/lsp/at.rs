@@ -329,7 +329,7 @@ async fn overloaded(call: &Call<'_>, found: &[Declared]) -> Result<Option<Spot>,
     }
     let mut aimed = first.at;
     for one in order {
-        match cx.pool.definition(&snapshot.uri, one.at, &cx.cancel).await {
+        match cx.pool.definition(snapshot, one.at, &cx.cancel).await {
             Ok(answer) if !answer.value.is_empty() => aimed = one.at,
             Ok(_) => continue,
             Err(QueryError::NotSupported { .. } | QueryError::Failed { .. }) => {}
@@ -339,7 +339,7 @@ async fn overloaded(call: &Call<'_>, found: &[Declared]) -> Result<Option<Spot>,
     }
     // To change one of several things would be a guess: the server itself must take them for one.
     if call.input.operation.changes() {
-        let used = cx.pool.references(&snapshot.uri, aimed, true, &cx.cancel);
+        let used = cx.pool.references(snapshot, aimed, true, &cx.cancel);
         let places = match used.await {
             Ok(used) => used.value,
             Err(QueryError::NotSupported { .. } | QueryError::Failed { .. }) => return Ok(None),

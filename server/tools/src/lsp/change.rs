@@ -24,12 +24,14 @@ const FILES: usize = 40;
 pub async fn rename(call: &Call<'_>, spot: &Spot, name: &str) -> Result<Output, Unanswered> {
     let cx = call.cx;
     let old = spot.described(cx);
-    let uri = &spot.snapshot.uri;
     if let Some(reason) = unfit(call, spot, name).await {
         let message = format!("`{name}` {reason}: nothing was changed");
         return Err(ToolError::Input(message).into());
     }
-    let answer = cx.pool.rename(uri, spot.at, name, &cx.cancel).await?;
+    let answer = cx
+        .pool
+        .rename(&spot.snapshot, spot.at, name, &cx.cancel)
+        .await?;
     if !answer.complete {
         return Err(ToolError::Failed(format!(
             "{} is still indexing, so it would miss places: nothing was changed. Ask again in a moment",
@@ -102,8 +104,8 @@ async fn unfit(call: &Call<'_>, spot: &Spot, name: &str) -> Option<&'static str>
 /// Where something of the new name and the same kind is declared beside what is renamed.
 async fn taken(call: &Call<'_>, spot: &Spot, name: &str) -> Option<String> {
     let cx = call.cx;
-    let uri = &spot.snapshot.uri;
-    let found = cx.pool.definition(uri, spot.at, &cx.cancel).await.ok()?;
+    let found = cx.pool.definition(&spot.snapshot, spot.at, &cx.cancel);
+    let found = found.await.ok()?;
     let Location { snapshot, range } = found.value.first()?;
     let outline = call.outlines.soon(snapshot).await?;
     let old = outline.declared_at(*range)?;

@@ -18,7 +18,7 @@ pub async fn format(call: &Call<'_>) -> Result<Output, Unanswered> {
         })
         .collect();
     let uri = &snapshot.uri;
-    let answer = cx.pool.format(uri, &ranges, &cx.cancel).await?;
+    let answer = cx.pool.format(snapshot, &ranges, &cx.cancel).await?;
     let what = format!("Formatted {what}{}", call.file.shown);
     if answer.value.edits.is_empty() {
         return Ok(Output::text(format!(

@@ -13,8 +13,8 @@ const PROSE: usize = 500;
 
 pub async fn hover(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
     let cx = call.cx;
-    let uri = &spot.snapshot.uri;
-    let answer = cx.pool.hover(uri, spot.at, &cx.cancel).await?;
+    let text = &spot.snapshot;
+    let answer = cx.pool.hover(text, spot.at, &cx.cancel).await?;
     let trust = trust(&answer);
     let said = answer.value.filter(|text| !text.trim().is_empty());
     let Some(said) = said else {
@@ -24,7 +24,7 @@ pub async fn hover(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
             spot.described(cx)
         )));
     };
-    if cx.pool.is_of_hidden(uri, spot.at, &cx.cancel).await? {
+    if cx.pool.is_of_hidden(text, spot.at, &cx.cancel).await? {
         return Err(ToolError::Failed(format!(
             "{} is defined in a file that a .copydeskignore hides: nothing is told of it",
             spot.described(cx)

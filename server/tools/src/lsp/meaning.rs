@@ -93,11 +93,11 @@ struct Lead {
 
 /// Where these places lead to, those that lead anywhere; `None` if that can't be told.
 async fn leads(call: &Call<'_>, found: &[ByteOffset]) -> Result<Option<Vec<Lead>>, Unanswered> {
-    let uri = &call.file.snapshot.uri;
+    let snapshot = &call.file.snapshot;
     let mut leads: Vec<Lead> = Vec::new();
     for at in found {
         let (pool, cancel) = (&call.cx.pool, &call.cx.cancel);
-        let answer = match pool.definition(uri, *at, cancel).await {
+        let answer = match pool.definition(snapshot, *at, cancel).await {
             Ok(answer) => answer,
             Err(QueryError::NotSupported { .. }) => return Ok(None),
             // Some fail where nothing is meant.
@@ -370,7 +370,7 @@ async fn one_thing(call: &Call<'_>, found: &[FoundSymbol], name: &str) -> Option
     for symbol in found {
         let Spot { snapshot, at, .. } = spot_of(&symbol.place, name);
         let (pool, cancel) = (&call.cx.pool, &call.cx.cancel);
-        let answer = pool.definition(&snapshot.uri, at, cancel).await.ok()?;
+        let answer = pool.definition(&snapshot, at, cancel).await.ok()?;
         let [to] = answer.value.as_slice() else {
             return None;
         };

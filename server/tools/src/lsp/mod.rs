@@ -342,8 +342,9 @@ impl Call<'_> {
 
     async fn places(&self, spot: &Spot, what: Places) -> Result<Answer<Vec<Location>>, QueryError> {
         let (pool, part) = (&self.cx.pool, self.input.part());
-        let uri = &spot.snapshot.uri;
-        pool.places(uri, spot.at, what, part, &self.cx.cancel).await
+        let text = &spot.snapshot;
+        pool.places(text, spot.at, what, part, &self.cx.cancel)
+            .await
     }
 
     /// What else would answer, where this server can't.

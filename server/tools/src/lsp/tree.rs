@@ -86,10 +86,10 @@ enum End {
 
 pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unanswered> {
     let cx = call.cx;
-    let (uri, at) = (&spot.snapshot.uri, spot.at);
+    let (text, at) = (&spot.snapshot, spot.at);
     let roots = match way.is_of_calls() {
-        true => cx.pool.call_hierarchy(uri, at, &cx.cancel).await?,
-        false => cx.pool.type_hierarchy(uri, at, &cx.cancel).await?,
+        true => cx.pool.call_hierarchy(text, at, &cx.cancel).await?,
+        false => cx.pool.type_hierarchy(text, at, &cx.cancel).await?,
     };
     if roots.value.is_empty() {
         let what = if way.is_of_calls() {

@@ -109,8 +109,8 @@ fn short(line: &GrepMatch) -> String {
 
 /// Whether what stands there is declared in a type of the project: everything else is found by its name, and seen.
 async fn is_member(call: &Call<'_>, spot: &Spot) -> bool {
-    let (cx, uri) = (call.cx, &spot.snapshot.uri);
-    let Ok(answer) = cx.pool.definition(uri, spot.at, &cx.cancel).await else {
+    let (cx, text) = (call.cx, &spot.snapshot);
+    let Ok(answer) = cx.pool.definition(text, spot.at, &cx.cancel).await else {
         return false;
     };
     let Some(place) = answer.value.first() else {
@@ -182,7 +182,7 @@ async fn is_unseen(call: &Call<'_>, line: &GrepMatch, word: &str) -> Option<bool
         character: u32::try_from(content[..at].chars().count()).ok()?,
     };
     let at = snapshot.text.offset(place, Encoding::Utf32);
-    match cx.pool.definition(&line.uri, at, &cx.cancel).await {
+    match cx.pool.definition(&snapshot, at, &cx.cancel).await {
         Ok(answer) => Some(answer.value.is_empty() && answer.left_out == 0),
         Err(QueryError::Failed { .. }) => Some(true),
         Err(_) => None,
