@@ -11,8 +11,8 @@ use crate::{
     wire::Place,
 };
 
-/// From so many files on, several are read at a time.
-const MANY: usize = 8;
+/// From so many files on that are on disk alone, several are read at a time.
+const MANY: usize = 16;
 
 /// Texts by name; what can't be read or is not to be shown is `None`.
 pub(super) struct Shelf {
@@ -78,8 +78,10 @@ fn read_all(
             **text = text_of(reading, texts, uri);
         }
     };
-    let readers = match wanted.len() {
+    let on_disk = wanted.iter().filter(|(uri, _)| texts.get(uri).is_none());
+    let readers = match on_disk.count() {
         few if few < MANY => 1,
+        // What is allowed is read from several files, each time.
         _ => thread::available_parallelism()
             .map_or(1, NonZero::get)
             .min(8),
