@@ -38,6 +38,7 @@ fn small_crate() -> Stand {
 async fn the_main_job_over_unsaved_text() {
     let stand = small_crate();
     break_and_cure(&stand).await;
+    what_the_formatter_moves(&stand).await;
     other_files_follow_the_buffer(&stand).await;
     held_text_is_for_the_lease_alone(&stand).await;
     what_an_edit_breaks_elsewhere(&stand).await;
@@ -106,6 +107,34 @@ async fn break_and_cure(stand: &Stand) {
     assert_eq!(fresh(stand, "src/shapes.rs").await, Vec::<String>::new());
     let on_disk = std::fs::read_to_string(stand.path("src/shapes.rs")).expect("readable");
     assert_eq!(on_disk, SHAPES, "nothing was written");
+}
+
+/// Lines that change places do so whole, whichever of them is to be formatted.
+async fn what_the_formatter_moves(stand: &Stand) {
+    const MOVED: [&str; 3] = [
+        "use std::rc::Rc;\n",
+        "use std::fmt;\n",
+        "use std::cell::Cell;\n",
+    ];
+    let before = stand.buffers.get(&stand.uri("src/shapes.rs"));
+    let before = before.expect("open").text.to_string();
+    let snapshot = stand.replace(
+        "src/shapes.rs",
+        &before,
+        &format!("{}\n{before}", MOVED.concat()),
+    );
+    for line in 0..MOVED.len() {
+        let start = snapshot.text.line_start(line);
+        let range = ByteRange { start, end: start };
+        let answer = stand.pool.format(&snapshot, &[range], &never()).await;
+        let file = answer.expect("answered").value;
+        let edit = Edit::new(file.snapshot, file.edits).expect("they go together");
+        let after = edit.result().to_string();
+        for moved in MOVED {
+            assert_eq!(after.matches(moved).count(), 1, "line {line}:\n{after}");
+        }
+    }
+    stand.replace("src/shapes.rs", &snapshot.text.to_string(), &before);
 }
 
 /// The callee is moved and renamed in a buffer; what is asked in another file follows.

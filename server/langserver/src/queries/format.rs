@@ -1,6 +1,6 @@
 //! What a formatter would change: small replacements, and in ranges only those that touch them.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Value, json};
 use similar::{Algorithm, DiffTag, TextDiff};
@@ -83,26 +83,31 @@ impl Question {
         Ok((snapshot, small))
     }
 
-    /// Those of the replacements that touch the ranges (of the document as it was asked about); all if there are none.
+    /// Those of the replacements that touch the ranges (of the document as it was asked about), each with those that it makes
+    /// sense with; all if there are none.
     fn touching(
         &self,
         ranges: &[ByteRange],
         snapshot: &Snapshot,
         mut edits: Vec<Replacement>,
     ) -> Vec<Replacement> {
-        if !ranges.is_empty() {
-            let change = difference(&self.seen.text, &snapshot.text);
-            let ranges: Vec<_> = ranges
-                .iter()
-                .map(|range| carried(*range, &change))
-                .collect();
-            edits.retain(|edit| {
-                ranges
-                    .iter()
-                    .any(|range| edit.range.start <= range.end && range.start <= edit.range.end)
-            });
+        if ranges.is_empty() {
+            return edits;
         }
-        edits
+        let change = difference(&self.seen.text, &snapshot.text);
+        let ranges: Vec<_> = ranges
+            .iter()
+            .map(|range| carried(*range, &change))
+            .collect();
+        let touches = |edit: &Replacement| {
+            let touches =
+                |range: &ByteRange| edit.range.start <= range.end && range.start <= edit.range.end;
+            ranges.iter().any(touches)
+        };
+        edits.sort_by_key(|edit| edit.range);
+        let groups = inseparable(&snapshot.text, edits);
+        let touched = groups.into_iter().filter(|group| group.iter().any(touches));
+        touched.flatten().collect()
     }
 
     fn file_edit(&self, snapshot: Snapshot, mut edits: Vec<Replacement>) -> Answer<FileEdit> {
@@ -114,6 +119,33 @@ impl Question {
         };
         self.answered_with(None, edit, Reach::Whole, 0)
     }
+}
+
+/// Sorted replacements in groups that can be made one without the other: what is taken away in one place and put in another
+/// has been moved, and a half of that would lose it or have it twice. Spaces, commas and brackets are no such thing.
+fn inseparable(text: &Text, edits: Vec<Replacement>) -> Vec<Vec<Replacement>> {
+    let mut groups = vec![Vec::new()];
+    // How many of each character have been put in more than taken away.
+    let mut balance: BTreeMap<char, i64> = BTreeMap::new();
+    for edit in edits {
+        let old = text.slice(edit.range);
+        for (part, sign) in [(&old, -1), (&edit.text, 1)] {
+            for one in part
+                .chars()
+                .filter(|one| one.is_alphanumeric() || *one == '_')
+            {
+                *balance.entry(one).or_default() += sign;
+            }
+        }
+        balance.retain(|_, count| *count != 0);
+        if let Some(group) = groups.last_mut() {
+            group.push(edit);
+        }
+        if balance.is_empty() {
+            groups.push(Vec::new());
+        }
+    }
+    groups
 }
 
 /// What a replacement really changes: nothing that stays the same is replaced.
@@ -196,6 +228,41 @@ fn options(text: &Text) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Edits as (start, end, new text); the groups as how many edits each has.
+    #[test]
+    fn what_is_moved_is_not_torn_apart() {
+        let text = Text::from("use b;\nuse a;\nfn  f( ) { g(1,2) }\nfn  h() {}\n");
+        for (edits, expected) in [
+            // The lines change places.
+            (&[(0, 0, "use a;\n"), (7, 14, "")][..], &[2][..]),
+            (&[(4, 5, "a"), (11, 12, "b")], &[2]),
+            // Spaces, and a comma, each for itself.
+            (
+                &[(17, 18, ""), (20, 21, ""), (29, 29, ","), (36, 37, "")],
+                &[1, 1, 1, 1],
+            ),
+            // Between the two ends of a move, and behind them.
+            (
+                &[(0, 0, "use a;\n"), (6, 6, " "), (7, 14, ""), (17, 18, "")],
+                &[3, 1],
+            ),
+            // What is only put in holds what follows.
+            (&[(17, 18, ""), (20, 20, "x"), (36, 37, "")], &[1, 2]),
+        ] {
+            let edits = edits.iter().map(|(start, end, new)| Replacement {
+                range: ByteRange::new(*start, *end),
+                text: (*new).to_owned(),
+            });
+            let groups = inseparable(&text, edits.collect());
+            let sizes: Vec<usize> = groups
+                .iter()
+                .map(Vec::len)
+                .filter(|size| *size > 0)
+                .collect();
+            assert_eq!(sizes, expected);
+        }
+    }
 
     #[test]
     fn indentation_is_guessed() {
