@@ -53,6 +53,31 @@ async fn the_main_job_over_unsaved_text() {
     );
 }
 
+/// Files that no editor holds: what the compiler said of one while another was asked about counts, and one that was written
+/// since is checked again, though nobody saves it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_compiler_on_files_that_nobody_holds_with_a_real_rust_analyzer() {
+    let stand = small_crate();
+    let told = async |name: &str| -> Vec<String> {
+        let uri = stand.uri(name);
+        let said = stand.pool.diagnostics(&uri, A_MINUTE, &never()).await;
+        let Diagnosis::Fresh(found) = said else {
+            panic!("not fresh: {said:?}")
+        };
+        assert_eq!(stand.pool.unchecked(&uri), Vec::<String>::new(), "{name}");
+        found.into_iter().filter_map(|one| one.code).collect()
+    };
+    let named =
+        |name: &str| SHAPES.replacen("    let product", &format!("{name}    let product"), 1);
+    stand::write(&stand.path("src/shapes.rs"), &named("    let name = 1;\n"));
+    assert_eq!(told("src/lib.rs").await, Vec::<String>::new());
+    assert_eq!(told("src/shapes.rs").await, ["unused_variables"]);
+    let twice = "    let name = String::new();\n    drop(name);\n    drop(name);\n";
+    stand::write(&stand.path("src/shapes.rs"), &named(twice));
+    assert_eq!(told("src/shapes.rs").await, ["E0382"]);
+    stand.pool.shutdown().await;
+}
+
 /// The code is broken in the buffer alone; the server's own quick fix cures it.
 async fn break_and_cure(stand: &Stand) {
     stand.open("src/shapes.rs", SHAPES);

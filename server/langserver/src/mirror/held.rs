@@ -193,11 +193,20 @@ impl Wire {
         if is_seen || self.manner.save.is_none() {
             return;
         }
-        if let Some(held) = self.held.get(uri) {
-            let params = json!({"textDocument": {"uri": held.snapshot.uri.as_str()}});
-            self.client.notify("textDocument/didSave", Some(params));
+        if self.say_saved(uri) {
             self.has_looked();
         }
+    }
+
+    /// Tells of a save, of no text, for the sake of what the server does then: of a file that was written, but not by an
+    /// editor. Whether it was told.
+    pub fn say_saved(&self, uri: &DocumentUri) -> bool {
+        let held = self.held.get(uri).filter(|_| self.manner.save.is_some());
+        if let Some(held) = held {
+            let params = json!({"textDocument": {"uri": held.snapshot.uri.as_str()}});
+            self.client.notify("textDocument/didSave", Some(params));
+        }
+        held.is_some()
     }
 
     /// When it last began to look again at all documents because of what they include.

@@ -194,6 +194,12 @@ impl Server {
     pub async fn checked(&self, snapshot: &Snapshot, patience: &Patience) -> bool {
         let begins = Instant::now() + UNTIL_A_CHECK_BEGINS;
         let mut ticks = self.store.ticks();
+        if self.is_written_since(snapshot)
+            && !self.is_checking()
+            && let Some(mirror) = self.mirror()
+        {
+            mirror.told(Some(snapshot), |wire| wire.say_saved(&snapshot.uri));
+        }
         loop {
             ticks.mark_unchanged();
             if self.unchecked(snapshot).is_empty() {

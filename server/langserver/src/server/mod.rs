@@ -32,7 +32,7 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
-use workspace::{Encoding, Snapshot};
+use workspace::{Encoding, Origin, Snapshot};
 
 pub(crate) use self::{
     ask::{About, Asked},
@@ -339,7 +339,23 @@ impl Server {
             .check_ended
             .is_some_and(|ended| ended.elapsed() >= CHECK_SETTLES);
         let is_checked = desk.checks.is_empty() && desk.checked_saves == Some(saves) && has_settled;
-        if is_saved && is_checked { &[] } else { sources }
+        drop(desk);
+        if is_saved && is_checked && !self.is_written_since(snapshot) {
+            &[]
+        } else {
+            sources
+        }
+    }
+
+    /// Whether a file that no editor holds was written after the last check had begun. Nobody saves it, so that none follows.
+    fn is_written_since(&self, snapshot: &Snapshot) -> bool {
+        let began = self.desk().check_began;
+        match snapshot.origin {
+            Origin::Disk(form) => began
+                .zip(form.modified)
+                .is_some_and(|(began, modified)| modified > began),
+            Origin::Buffer { .. } => false,
+        }
     }
 
     /// Whether a check that follows a save is under way.

@@ -1,7 +1,10 @@
 //! What a server asks and tells of its own accord. Every request of it is answered, at once: a server that waits for
 //! an answer hangs or stays empty.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    time::SystemTime,
+};
 
 use serde_json::{Value, json, value::RawValue};
 use tokio::time::Instant;
@@ -27,6 +30,8 @@ pub(super) struct Desk {
     pub checks: BTreeSet<String>,
     pub checked_saves: Option<u64>,
     pub check_ended: Option<Instant>,
+    /// When the last one began: what was written to disk later, it has not seen.
+    pub check_began: Option<SystemTime>,
     /// Whether there was any.
     pub has_progressed: bool,
     /// How often it has begun to look at the project.
@@ -180,6 +185,7 @@ impl Server {
                     if is_check(&token) {
                         desk.checks.insert(token.clone());
                         desk.checked_saves = saves;
+                        desk.check_began = Some(SystemTime::now());
                     }
                     desk.began(token);
                     desk.has_progressed = true;

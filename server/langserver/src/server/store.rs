@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
 };
 
 use serde_json::Value;
@@ -11,7 +12,7 @@ use tokio::{
     sync::watch,
     time::{Duration, Instant},
 };
-use workspace::{DocumentUri, Encoding, Revision, Snapshot};
+use workspace::{DocumentUri, Encoding, Origin, Revision, Snapshot};
 
 use super::convert::{carried, diagnostic, each_once, parts};
 use crate::{
@@ -329,7 +330,9 @@ impl Store {
         if let Some(pushed) = &said.pushed {
             let fresh = match wanted {
                 Wanted::Known => true,
-                Wanted::Fresh { since, .. } => pushed.is_of(since, newest),
+                Wanted::Fresh { since, .. } => {
+                    pushed.is_of(since, newest) || pushed.is_of_disk(newest)
+                }
             };
             let is_unchecked = |diagnostic: &Diagnostic| match wanted {
                 Wanted::Fresh { unchecked, .. } => diagnostic
@@ -404,6 +407,17 @@ impl Said {
     }
 }
 
+/// When the file of a text was last written, as far as there is one.
+fn modified(snapshot: &Snapshot) -> Option<SystemTime> {
+    match snapshot.origin {
+        Origin::Disk(form) => form.modified,
+        Origin::Buffer { .. } => {
+            let metadata = std::fs::metadata(snapshot.uri.path()?).ok()?;
+            metadata.modified().ok()
+        }
+    }
+}
+
 impl Kept {
     /// Whether they are of the text of this revision, or a later one.
     pub fn is_of(&self, since: Revision, newest: &Snapshot) -> bool {
@@ -414,6 +428,16 @@ impl Kept {
                 of.text == newest.text
             }
         })
+    }
+
+    /// Whether they were said of a file that the server had from disk, and that is as it was then.
+    fn is_of_disk(&self, newest: &Snapshot) -> bool {
+        self.of.is_none()
+            && !newest.is_unsaved()
+            && modified(newest).is_some_and(|modified| {
+                let said = SystemTime::now().checked_sub(self.at.elapsed());
+                said.is_some_and(|said| modified <= said)
+            })
     }
 
     pub fn converted(
