@@ -103,8 +103,9 @@ impl Question {
     pub async fn hover(self, at: ByteOffset) -> Result<Answer<Option<String>>, QueryError> {
         const METHOD: &str = "textDocument/hover";
         let (asked, complete) = self.ask_at(METHOD, at).await?;
-        let hover = self.fit(METHOD, wire::read_tree(&asked.answer))?;
-        Ok(self.answered_with(self.trouble(), wire::read_hover(&hover), complete, 0))
+        let hover = wire::read_tree(&asked.answer).and_then(|hover| wire::read_hover(&hover));
+        let hover = self.fit(METHOD, hover)?;
+        Ok(self.answered_with(self.trouble(), hover, complete, 0))
     }
 
     /// Whether what stands at a place is defined in a file that is not to be shown: then its signature, its value and its

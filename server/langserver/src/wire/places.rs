@@ -72,19 +72,27 @@ fn read_location(item: &RawValue, names: &mut Names) -> Option<Place> {
     Some((names.read(uri.as_str()?)?, read_range(range)?))
 }
 
-/// A hover's contents as Markdown: `MarkupContent`, `MarkedString`, or a list of the latter. `None` if it says nothing.
-pub(crate) fn read_hover(value: &Value) -> Option<String> {
-    let contents = value.get("contents")?;
-    let parts: Vec<String> = match contents {
-        Value::Array(items) => items.iter().filter_map(read_marked).collect(),
-        single => read_marked(single).into_iter().collect(),
+/// A hover's contents as Markdown: `MarkupContent`, `MarkedString`, or a list of the latter. `None` if it says nothing; what
+/// has no contents, or none that can be read, does not say that.
+pub(crate) fn read_hover(value: &Value) -> Result<Option<String>, Unfit> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let items = match value.get("contents").ok_or(Unfit)? {
+        Value::Null => &[],
+        Value::Array(items) => items.as_slice(),
+        single => std::slice::from_ref(single),
     };
+    let parts: Vec<String> = items.iter().filter_map(read_marked).collect();
+    if parts.is_empty() && !items.is_empty() {
+        return Err(Unfit);
+    }
     let parts: Vec<&str> = parts
         .iter()
         .map(|part| part.trim())
         .filter(|part| !part.is_empty())
         .collect();
-    (!parts.is_empty()).then(|| parts.join("\n\n"))
+    Ok((!parts.is_empty()).then(|| parts.join("\n\n")))
 }
 
 fn read_marked(value: &Value) -> Option<String> {
@@ -141,12 +149,26 @@ mod tests {
             (json!(null), None),
         ] {
             assert_eq!(
-                read_hover(&json!({"contents": contents})).as_deref(),
+                read_hover(&json!({"contents": contents}))
+                    .expect("read")
+                    .as_deref(),
                 expected,
                 "{contents}"
             );
         }
-        assert_eq!(read_hover(&json!(null)), None);
+        assert_eq!(read_hover(&json!(null)), Ok(None));
+        for odd in [
+            json!(true),
+            json!(7),
+            json!("x"),
+            json!([]),
+            json!({}),
+            json!({"contents": 7}),
+            json!({"contents": [5, {}]}),
+            json!({"contents": {"kind": "markdown"}}),
+        ] {
+            assert_eq!(read_hover(&odd), Err(Unfit), "{odd}");
+        }
     }
     #[test]
     fn locations_in_every_shape() {

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use langserver::{Answer, CodeAction, Diagnostic, FileChange, QueryError};
 use workspace::{ByteRange, DocumentUri, Edit};
 
-use super::{Call, Spot, Unanswered, change, trust};
+use super::{Call, Spot, Unanswered, change, left_out::broken, trust};
 use crate::{
     context::Context,
     tool::{Output, ToolError},
@@ -19,16 +19,35 @@ pub async fn list(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
     let trust = trust(&answer);
     let place = spot.name(cx);
     if answer.value.is_empty() {
-        return Ok(Output::text(format!(
-            "{} has no code actions at {place} ({trust})",
-            answer.server
-        )));
+        return Ok(Output {
+            text: format!(
+                "{} has no code actions at {place}{} ({trust})\n{}",
+                answer.server,
+                readable(&answer),
+                broken(answer.left_out)
+            ),
+            truncated: answer.left_out > 0,
+            ..Output::default()
+        });
     }
     let mut text = format!("Code actions at {place} ({trust}):\n");
     for action in &answer.value {
         text.push_str(&format!("- {}{}\n", action.title, tags(action)));
     }
-    Ok(Output::text(text))
+    text.push_str(&broken(answer.left_out));
+    Ok(Output {
+        text,
+        truncated: answer.left_out > 0,
+        ..Output::default()
+    })
+}
+
+/// What is said behind "none", if there are some that no one can read.
+fn readable<T>(answer: &Answer<T>) -> &'static str {
+    match answer.left_out {
+        0 => "",
+        _ => " that can be read",
+    }
 }
 
 fn tags(action: &CodeAction) -> String {
@@ -51,11 +70,7 @@ pub async fn apply(call: &Call<'_>, spot: &Spot, title: &str) -> Result<Output, 
     let cx = call.cx;
     let answer = ask(spot, cx).await?;
     let action = chosen(&answer.value, title).map_err(|reason| {
-        ToolError::Failed(format!(
-            "{reason} at {}.{}",
-            spot.name(cx),
-            titles(&answer.value)
-        ))
+        ToolError::Failed(format!("{reason} at {}.{}", spot.name(cx), titles(&answer)))
     })?;
     let title = &action.title;
     let changes = match answer.complete {
@@ -130,15 +145,19 @@ fn chosen<'a>(actions: &'a [CodeAction], title: &str) -> Result<&'a CodeAction, 
     }
 }
 
-fn titles(actions: &[CodeAction]) -> String {
-    if actions.is_empty() {
-        return " There are none.".to_owned();
+fn titles(answer: &Answer<Vec<CodeAction>>) -> String {
+    let left_out = broken(answer.left_out);
+    if answer.value.is_empty() {
+        let none = format!(" There are none{}.\n{left_out}", readable(answer));
+        return none.trim_end().to_owned();
     }
-    let titles: Vec<String> = actions
+    let titles: Vec<String> = answer
+        .value
         .iter()
         .map(|action| format!("\n- {}", action.title))
         .collect();
-    format!(" There are:{}", titles.concat())
+    let all = format!(" There are:{}\n{left_out}", titles.concat());
+    all.trim_end().to_owned()
 }
 
 /// How long it may take to find out which fixes are the same.

@@ -9,7 +9,9 @@ use workspace::{ByteOffset, DocumentUri};
 use super::{
     Call, Unanswered,
     at::{Aim, LISTED, Spot, Wanted, candidates, has_body, head},
-    covers, line_of,
+    covers,
+    left_out::left_out,
+    line_of,
     names::{bare, is_module_name, name_in, occurrences},
     outline::found_line,
     outlines::{is_constructor, is_module, is_type},
@@ -265,7 +267,8 @@ pub async fn in_the_project(
     let near = &call.file.snapshot.uri;
     let nothing = |rest: String| {
         let shown = &call.file.shown;
-        let error = ToolError::Failed(format!("`{symbol}` does not stand in {shown}{rest}"));
+        let text = format!("`{symbol}` does not stand in {shown}{rest}");
+        let error = ToolError::Failed(text.trim_end().to_owned());
         Ok(Named::Nothing(error))
     };
     let asked = cx.pool.workspace_symbols(near, &wanted.name, &cx.cancel);
@@ -279,6 +282,7 @@ pub async fn in_the_project(
         Err(error) => return Err(error.into()),
     };
     let trust = trust(&answer);
+    let not_shown = left_out(answer.left_out);
     let mut named: Vec<(usize, FoundSymbol)> = answer
         .value
         .into_iter()
@@ -300,8 +304,12 @@ pub async fn in_the_project(
     let fits = best > 0 || wanted.is_relative();
     let Some(first) = named.first() else {
         return nothing(format!(
-            ", and {} knows no symbol of that name ({trust}): check the spelling, or `grep` for it",
-            answer.server
+            ", and {} knows no symbol of that name{} ({trust}): check the spelling, or `grep` for it\n{not_shown}",
+            answer.server,
+            match answer.left_out {
+                0 => "",
+                _ => " that may be shown",
+            }
         ));
     };
     let is_one = match named.len() {
@@ -332,7 +340,8 @@ pub async fn in_the_project(
     for found in named.iter().take(LISTED) {
         text.push_str(&found_line(found, cx));
     }
-    let truncated = named.len() > LISTED;
+    text.push_str(&not_shown);
+    let truncated = named.len() > LISTED || answer.left_out > 0;
     Ok(Named::One(Aim::Several(Output {
         text,
         truncated,

@@ -8,6 +8,7 @@ mod diagnostics;
 mod format;
 mod hover;
 mod identifier;
+mod left_out;
 mod listing;
 mod meaning;
 mod names;

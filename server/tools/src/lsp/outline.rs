@@ -6,7 +6,9 @@ use langserver::{FoundSymbol, Symbol, SymbolKind};
 use workspace::Snapshot;
 
 use super::{
-    Call, Unanswered, count, line_of, line_text,
+    Call, Unanswered, count,
+    left_out::{broken, left_out, none},
+    line_of, line_text,
     names::{bare, name_in},
     outlines::{is_callable, type_name},
     position,
@@ -27,6 +29,10 @@ pub async fn document(call: &Call<'_>) -> Result<Output, Unanswered> {
     let file = call.file;
     let outline = call.outlines.wanted(&file.snapshot.uri).await?;
     let trust = trust_of(outline.complete, false, None);
+    let readable = match outline.broken {
+        0 => "",
+        _ => " that can be read",
+    };
     let mut symbols: Vec<&Symbol> = outline.symbols.iter().collect();
     let mut of = String::new();
     if let Some(name) = call.input.symbol.as_deref() {
@@ -34,7 +40,7 @@ pub async fn document(call: &Call<'_>) -> Result<Output, Unanswered> {
         symbols = named(&outline.symbols, wanted);
         if symbols.is_empty() {
             return Err(ToolError::Failed(format!(
-                "{} declares no `{name}`: ask for its outline without `symbol`",
+                "{} declares no `{name}`{readable}: ask for its outline without `symbol`",
                 file.shown
             ))
             .into());
@@ -42,10 +48,16 @@ pub async fn document(call: &Call<'_>) -> Result<Output, Unanswered> {
         of = format!(", `{name}` only");
     }
     if symbols.is_empty() {
-        return Ok(Output::text(format!(
-            "{}: {} found no symbols in it ({trust})",
-            file.shown, outline.server
-        )));
+        return Ok(Output {
+            text: format!(
+                "{}: {} found no symbols in it{readable} ({trust})\n{}",
+                file.shown,
+                outline.server,
+                broken(outline.broken)
+            ),
+            truncated: outline.broken > 0,
+            ..Output::default()
+        });
     }
     let levels = levels(&outline.snapshot, &symbols);
     // As deep as fits.
@@ -79,9 +91,10 @@ pub async fn document(call: &Call<'_>) -> Result<Output, Unanswered> {
             "[{rest} more; `symbol` with the name of one shows what is in it]"
         );
     }
+    text.push_str(&broken(outline.broken));
     Ok(Output {
         text,
-        truncated,
+        truncated: truncated || outline.broken > 0,
         ..Output::default()
     })
 }
@@ -232,10 +245,16 @@ pub async fn workspace(call: &Call<'_>) -> Result<Output, Unanswered> {
     let answer = cx.pool.workspace_symbols(near, query, &cx.cancel).await?;
     let trust = trust(&answer);
     if answer.value.is_empty() {
-        return Ok(Output::text(format!(
-            "No symbols named `{query}`: {} found none ({trust})",
-            answer.server
-        )));
+        return Ok(Output {
+            text: format!(
+                "No symbols named `{query}`: {} {} ({trust})\n{}",
+                answer.server,
+                none(answer.left_out),
+                left_out(answer.left_out)
+            ),
+            truncated: answer.left_out > 0,
+            ..Output::default()
+        });
     }
     let mut found: Vec<(bool, u8, usize, &FoundSymbol)> = answer
         .value
@@ -253,13 +272,14 @@ pub async fn workspace(call: &Call<'_>) -> Result<Output, Unanswered> {
         }
         text.push_str(&found_line(symbol, cx));
     }
-    let more = found.len().saturating_sub(FOUND) + answer.left_out;
+    let more = found.len().saturating_sub(FOUND);
     if more > 0 {
         let _ = writeln!(text, "[{more} more: a longer `query` narrows it]");
     }
+    text.push_str(&left_out(answer.left_out));
     Ok(Output {
         text,
-        truncated: more > 0,
+        truncated: more + answer.left_out > 0,
         ..Output::default()
     })
 }

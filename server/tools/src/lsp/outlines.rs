@@ -30,6 +30,8 @@ pub struct Outline {
     pub snapshot: Snapshot,
     pub symbols: Vec<Symbol>,
     pub complete: bool,
+    /// How many more symbols can't be read.
+    pub broken: usize,
     pub server: String,
 }
 
@@ -67,6 +69,7 @@ impl<'a> Outlines<'a> {
             snapshot,
             symbols,
             complete: answer.complete,
+            broken: answer.left_out,
             server: answer.server,
         });
         self.know(uri, outline.clone());

@@ -6,7 +6,11 @@ use langserver::{Answer, Location, Symbol};
 use workspace::Snapshot;
 
 use super::{
-    Call, Spot, count, line_of, line_text, listing, outlines::is_callable, position, trust,
+    Call, Spot, count,
+    left_out::{left_out, none},
+    line_of, line_text, listing,
+    outlines::is_callable,
+    position, trust,
 };
 use crate::tool::Output;
 
@@ -52,13 +56,19 @@ pub async fn uses(
     what: &str,
     answer: &Answer<Vec<Location>>,
 ) -> Output {
-    if answer.value.is_empty() && answer.left_out + answer.outside == 0 {
-        return Output::text(format!(
-            "No {what} of {}: {} found none ({})",
-            spot.described(call.cx),
-            answer.server,
-            trust(answer)
-        ));
+    if answer.value.is_empty() && answer.outside == 0 {
+        return Output {
+            text: format!(
+                "No {what} of {}: {} {} ({})\n{}",
+                spot.described(call.cx),
+                answer.server,
+                none(answer.left_out),
+                trust(answer),
+                left_out(answer.left_out)
+            ),
+            truncated: answer.left_out > 0,
+            ..Output::default()
+        };
     }
     let of = match spot.by_name {
         true => format!(" of {}", spot.described(call.cx)),
@@ -75,14 +85,6 @@ pub async fn uses(
         ),
         truncated: listing.truncated || answer.left_out > 0,
         ..Output::default()
-    }
-}
-
-fn left_out(number: usize) -> String {
-    match number {
-        0 => String::new(),
-        1 => "[1 more in a file that can't be read or is hidden]\n".to_owned(),
-        many => format!("[{many} more in files that can't be read or are hidden]\n"),
     }
 }
 

@@ -12,7 +12,9 @@ use tokio::time::Instant;
 use workspace::{ByteOffset, DocumentUri};
 
 use super::{
-    Call, Spot, Unanswered, count, line_of,
+    Call, Spot, Unanswered, count,
+    left_out::{left_out, none},
+    line_of,
     outlines::{is_callable, is_type, type_name},
     tests_apart::{is_in_test_module, is_test_name, is_test_path},
     trust, trust_of, unseen,
@@ -66,6 +68,8 @@ struct Node {
     sites: Vec<u32>,
     depth: usize,
     children: Vec<usize>,
+    /// How many more children it has that are not shown.
+    left_out: usize,
     end: End,
 }
 
@@ -97,12 +101,18 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
         } else {
             "type"
         };
-        return Ok(Output::text(format!(
-            "No {what} at {}: {} found none ({})",
-            spot.described(cx),
-            roots.server,
-            trust(&roots)
-        )));
+        return Ok(Output {
+            text: format!(
+                "No {what} at {}: {} {} ({})\n{}",
+                spot.described(cx),
+                roots.server,
+                none(roots.left_out),
+                trust(&roots),
+                left_out(roots.left_out)
+            ),
+            truncated: roots.left_out > 0,
+            ..Output::default()
+        });
     }
     if way == Way::Itself {
         let mut text = String::new();
@@ -115,10 +125,16 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
                 trust(&roots)
             );
         }
-        return Ok(Output::text(text));
+        text.push_str(&left_out(roots.left_out));
+        return Ok(Output {
+            text,
+            truncated: roots.left_out > 0,
+            ..Output::default()
+        });
     }
     let deepest = depth(call)?;
     let mut text = String::new();
+    let mut not_shown = roots.left_out;
     let mut truncated = false;
     let mut sites = unseen::Lines::new();
     for root in roots.value {
@@ -138,11 +154,13 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
         grown.grow(root, deepest).await?;
         grown.name(call).await;
         truncated |= grown.write(&mut text);
+        not_shown += grown.left_out();
         sites.extend(grown.sites);
     }
+    text.push_str(&left_out(not_shown));
     let mut output = Output {
         text,
-        truncated,
+        truncated: truncated || not_shown > 0,
         ..Output::default()
     };
     if way == Way::Incoming && roots.complete {
@@ -195,6 +213,7 @@ impl Grown<'_> {
             sites: Vec::new(),
             depth: 0,
             children: Vec::new(),
+            left_out: 0,
             end: End::Known,
         });
         let mut waiting = VecDeque::from([(0, HashSet::new())]);
@@ -213,7 +232,10 @@ impl Grown<'_> {
             asked += 1;
             let item = self.nodes[at].item.clone();
             let edges = match self.ask(&item).await {
-                Ok(edges) => edges,
+                Ok((edges, left_out)) => {
+                    self.nodes[at].left_out = left_out;
+                    edges
+                }
                 Err(error) if asked == 1 || error == QueryError::Cancelled => return Err(error),
                 Err(_) => {
                     self.nodes[at].end = End::Unasked;
@@ -250,6 +272,7 @@ impl Grown<'_> {
                     sites,
                     depth: depth + 1,
                     children: Vec::new(),
+                    left_out: 0,
                     end,
                 });
                 self.nodes[at].children.push(child);
@@ -283,7 +306,8 @@ impl Grown<'_> {
         }
     }
 
-    async fn ask(&mut self, item: &HierarchyItem) -> Result<Vec<Edge>, QueryError> {
+    /// The edges from an item, and how many more are not shown.
+    async fn ask(&mut self, item: &HierarchyItem) -> Result<(Vec<Edge>, usize), QueryError> {
         let (pool, cancel) = (&self.cx.pool, &self.cx.cancel);
         let of_types = |answer: Answer<Vec<HierarchyItem>>| Answer {
             value: answer
@@ -315,7 +339,7 @@ impl Grown<'_> {
             let place = &edge.item.place;
             (self.cx.shown(&place.snapshot.uri), place.range)
         });
-        Ok(edges)
+        Ok((edges, answer.left_out))
     }
 
     /// Whether an edge leads to where the tree does not go; then it is noted.
@@ -341,19 +365,25 @@ impl Grown<'_> {
         is_test
     }
 
+    fn left_out(&self) -> usize {
+        self.nodes.iter().map(|node| node.left_out).sum()
+    }
+
     fn write(&self, text: &mut String) -> bool {
         let root = &self.nodes[0];
         let noun = self.way.noun();
-        let direct = root.children.len();
+        let direct = match (root.children.len(), root.left_out) {
+            (0, 1..) => format!("no {noun}s that may be shown"),
+            (shown, _) => count(shown, noun),
+        };
         let tests = match self.tests.len() {
             0 => String::new(),
             many => format!(", {many} more in tests"),
         };
         let _ = writeln!(
             text,
-            "{}: {}{tests} ({})",
+            "{}: {direct}{tests} ({})",
             line(&root.item, &root.name, self.cx),
-            count(direct, noun),
             trust_of(self.complete, self.from_disk, self.caution.as_ref())
         );
         let mut left = LINES;
@@ -399,9 +429,14 @@ impl Grown<'_> {
             End::Unasked => " ?",
             End::Known | End::Deep => "",
         };
+        // How many of all that are not shown belong here.
+        let left_out = match node.left_out {
+            0 => String::new(),
+            more => format!(" ({more} more not shown)"),
+        };
         let _ = writeln!(
             text,
-            "{indent}{}{sites}{end}",
+            "{indent}{}{sites}{end}{left_out}",
             line(&node.item, &node.name, self.cx)
         );
         for child in &node.children {

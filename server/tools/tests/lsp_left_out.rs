@@ -1,0 +1,255 @@
+//! What the `lsp` tool says of what it does not show: of a hidden file, or not to be read. A bare "none" would be taken for
+//! the truth.
+
+mod stand;
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use stand::{Stand, able, always, at, check, symbol};
+
+const TEXT: &str = "fn a() {}\nfn b() {}\n";
+const HIDDEN: &str = "[1 more in a file that can't be read or is hidden]";
+const HIERARCHIES: [(&str, &str, &str); 4] = [
+    ("incomingCalls", "callHierarchy/incomingCalls", "callers"),
+    ("outgoingCalls", "callHierarchy/outgoingCalls", "calls"),
+    ("supertypes", "typeHierarchy/supertypes", "supertypes"),
+    ("subtypes", "typeHierarchy/subtypes", "subtypes"),
+];
+
+fn item(name: &str, uri: &str, line: u32) -> Value {
+    json!({"name": name, "kind": 12, "uri": uri, "range": at(line, 0, 9), "selectionRange": at(line, 3, 4)})
+}
+
+/// A file, one that is hidden, and what the server answers, which is told how both are spelled.
+fn stand(on: impl FnOnce(&str, &str) -> Value) -> Stand {
+    let files = [
+        ("a.rs", TEXT),
+        ("secret.rs", TEXT),
+        (".copydeskignore", "secret.rs\n"),
+    ];
+    Stand::scripted(&files, |uri| {
+        let mut able = able();
+        able["implementationProvider"] = json!(true);
+        json!({"capabilities": able, "on": on(&uri("a.rs"), &uri("secret.rs"))})
+    })
+}
+
+/// A root in the file, and of all four hierarchies these answers, one after the other.
+fn trees(uri: &str, answers: &[Vec<Value>]) -> Value {
+    let roots = always(&json!([item("a", uri, 0)]));
+    let mut on = json!({"textDocument/prepareCallHierarchy": roots, "textDocument/prepareTypeHierarchy": roots});
+    for (_, method, _) in HIERARCHIES {
+        let edge = |item: &Value| match method {
+            "callHierarchy/incomingCalls" => json!({"from": item, "fromRanges": [at(1, 3, 4)]}),
+            "callHierarchy/outgoingCalls" => json!({"to": item, "fromRanges": [at(0, 3, 4)]}),
+            _ => item.clone(),
+        };
+        let times = answers.iter().map(|items| {
+            let edges: Vec<Value> = items.iter().map(edge).collect();
+            json!([{"answer": edges}])
+        });
+        on[method] = times.collect();
+    }
+    on
+}
+
+#[tokio::test]
+async fn a_tree_without_anything_to_show_is_not_empty() {
+    let stand = stand(|uri, hidden| trees(uri, &[vec![item("s3cret", hidden, 1)]]));
+    for (operation, _, noun) in HIERARCHIES {
+        let text = stand.ask(operation, "a.rs", json!({"line": 1})).await;
+        let expected = format!("a a.rs:1: no {noun} that may be shown (ready)\n{HIDDEN}");
+        assert_eq!(text, expected, "{operation}");
+        let input = json!({"operation": operation, "filePath": "a.rs", "line": 1});
+        let output = stand.output("lsp", input).await.expect("answered");
+        assert!(output.truncated, "{operation}");
+    }
+}
+
+/// `b` is beside a hidden one, and has a hidden one and a broken one itself.
+#[tokio::test]
+async fn a_tree_counts_what_it_does_not_show_at_every_level() {
+    let stand = stand(|uri, hidden| {
+        let secret = item("s3cret", hidden, 0);
+        trees(
+            uri,
+            &[
+                vec![secret.clone(), item("b", uri, 1)],
+                vec![secret, json!({"name": 7})],
+            ],
+        )
+    });
+    for (operation, _, noun) in HIERARCHIES {
+        let text = stand.ask(operation, "a.rs", json!({"line": 1})).await;
+        let noun = noun.trim_end_matches('s');
+        let sites = match operation {
+            "incomingCalls" => ", calls in 2",
+            _ => "",
+        };
+        let expected = format!(
+            "a a.rs:1: 1 {noun} (ready)\n b a.rs:2{sites} (2 more not shown)\n[3 more in files that can't be read or are hidden]"
+        );
+        assert_eq!(text, expected, "{operation}");
+    }
+}
+
+#[tokio::test]
+async fn roots_that_are_hidden_are_counted() {
+    let stand = stand(|uri, hidden| {
+        let secret = item("s3cret", hidden, 0);
+        let times = json!([[{"answer": [secret]}], [{"answer": [item("a", uri, 0), secret]}]]);
+        json!({
+            "textDocument/prepareCallHierarchy": times,
+            "textDocument/prepareTypeHierarchy": times,
+            "typeHierarchy/subtypes": always(&json!([])),
+        })
+    });
+    for (operation, what, shown) in [
+        ("prepareCallHierarchy", "function", "a a.rs:1 (ready)"),
+        ("subtypes", "type", "a a.rs:1: 0 subtypes (ready)"),
+    ] {
+        let place = json!({"line": 1, "character": 4});
+        let none = format!(
+            "No {what} at `a` (a.rs:1:4): scripted found none that may be shown (ready)\n{HIDDEN}"
+        );
+        assert_eq!(stand.ask(operation, "a.rs", place.clone()).await, none);
+        let beside = format!("{shown}\n{HIDDEN}");
+        assert_eq!(stand.ask(operation, "a.rs", place).await, beside);
+    }
+}
+
+#[tokio::test]
+async fn symbols_of_hidden_files_are_counted() {
+    let stand = stand(|uri, hidden| {
+        let found = |uri: &str| json!({"name": "fit", "kind": 12, "location": {"uri": uri, "range": at(0, 3, 4)}});
+        let (shown, secret) = (found(uri), found(hidden));
+        json!({"workspace/symbol": [[{"answer": [secret]}], [{"answer": [shown, secret]}], [{"answer": [secret]}]]})
+    });
+    let query = json!({"query": "fit"});
+    check(
+        &stand,
+        "workspaceSymbol",
+        "a.rs",
+        query.clone(),
+        expect![[r"
+            No symbols named `fit`: scripted found none that may be shown (ready)
+            [1 more in a file that can't be read or is hidden]"]],
+    )
+    .await;
+    check(
+        &stand,
+        "workspaceSymbol",
+        "a.rs",
+        query,
+        expect![[r"
+            1 symbol (ready):
+            a.rs:1:4 function fit
+            [1 more in a file that can't be read or is hidden]"]],
+    )
+    .await;
+    // Where a name is looked for in the project, too.
+    check(
+        &stand,
+        "hover",
+        "a.rs",
+        json!({"symbol": "fit"}),
+        expect![[r"
+            ! `fit` does not stand in a.rs, and scripted knows no symbol of that name that may be shown (ready): check the spelling, or `grep` for it
+            [1 more in a file that can't be read or is hidden]"]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn places_that_are_all_hidden_are_not_none() {
+    let stand = stand(|_, hidden| {
+        let place = always(&json!([{"uri": hidden, "range": at(0, 3, 4)}]));
+        json!({"textDocument/references": place, "textDocument/implementation": place, "textDocument/definition": place})
+    });
+    for (operation, what) in [
+        ("findReferences", "reference"),
+        ("goToImplementation", "implementation"),
+        ("goToDefinition", "definition"),
+    ] {
+        let text = stand
+            .ask(operation, "a.rs", json!({"line": 1, "character": 4}))
+            .await;
+        let expected = format!(
+            "No {what} of `a` (a.rs:1:4): scripted found none that may be shown (ready)\n{HIDDEN}"
+        );
+        assert_eq!(text, expected);
+    }
+}
+
+/// What lies in this very file, and can't be read.
+#[tokio::test]
+async fn broken_symbols_and_actions_are_counted() {
+    let stand = stand(|_, _| {
+        let good = symbol("a", 12, &at(0, 0, 9), at(0, 3, 4), json!([{"name": 7}]));
+        let broken = json!({"name": 5, "title": 5});
+        json!({
+            "textDocument/documentSymbol": [[{"answer": [broken]}], [{"answer": [good, broken]}]],
+            "textDocument/codeAction": [
+                [{"answer": [broken]}],
+                [{"answer": [{"title": "Do it", "edit": {}}, broken]}],
+                [{"answer": [broken]}],
+            ],
+        })
+    });
+    let place = json!({"line": 1, "character": 4, "action": "Do"});
+    for (operation, expected) in [
+        (
+            "documentSymbol",
+            "a.rs: scripted found no symbols in it that can be read (ready)\n[1 more that can't be read]",
+        ),
+        (
+            "documentSymbol",
+            "a.rs: 2 lines, 1 symbol (ready)\n1 fn a() {}\n[2 more that can't be read]",
+        ),
+        (
+            "codeActions",
+            "scripted has no code actions at a.rs:1:4 that can be read (ready)\n[1 more that can't be read]",
+        ),
+        (
+            "codeActions",
+            "Code actions at a.rs:1:4 (ready):\n- Do it\n[1 more that can't be read]",
+        ),
+        (
+            "applyCodeAction",
+            "! there is no code action \"Do\" at a.rs:1:4. There are none that can be read.\n[1 more that can't be read]",
+        ),
+    ] {
+        let more = match operation {
+            "documentSymbol" => json!({}),
+            _ => place.clone(),
+        };
+        assert_eq!(stand.ask(operation, "a.rs", more).await, expected);
+    }
+}
+
+/// A hover of no shape that a hover has says nothing, but not that there is nothing to say.
+#[tokio::test]
+async fn a_hover_that_cannot_be_read_is_not_silence() {
+    let shapes = [
+        json!(true),
+        json!(7),
+        json!({"contents": 7}),
+        json!(null),
+        json!({"contents": []}),
+    ];
+    let stand = stand(|_, _| {
+        let times = shapes.iter().map(|shape| json!([{"answer": shape}]));
+        json!({"textDocument/hover": times.collect::<Value>()})
+    });
+    for shape in &shapes {
+        let place = json!({"line": 1, "character": 4});
+        let text = stand.ask("hover", "a.rs", place).await;
+        let is_silent = shape.is_null() || shape["contents"] == json!([]);
+        let expected = match is_silent {
+            true => "scripted has nothing to say of `a` (a.rs:1:4) (ready)",
+            false => "its answer to textDocument/hover is none that can be read",
+        };
+        assert!(text.ends_with(expected), "{shape}: {text}");
+        assert_eq!(text.starts_with('!'), !is_silent, "{shape}: {text}");
+    }
+}
