@@ -10,7 +10,7 @@ use super::{
     Call, count, line_text,
     outlines::Outline,
     position,
-    tests_apart::{is_test_name, is_test_path, test_module},
+    tests_apart::{holds, is_test_name, is_test_path, test_modules},
 };
 
 /// How many lines are shown with their text, of the code and of its tests.
@@ -224,12 +224,12 @@ impl<'a> File<'a> {
     /// Which of its places are tests.
     fn is_test(&self, outline: Option<&Outline>) -> impl Fn(ByteRange) -> bool {
         let whole = is_test_path(&self.shown);
-        let module = test_module(self.snapshot);
+        let modules = test_modules(self.snapshot);
         move |place| {
             let around = outline.map(|outline| outline.around(place));
             let mut around = around.iter().flatten();
             whole
-                || module.is_some_and(|from| from <= place.start)
+                || modules.iter().any(|module| holds(module, place.start))
                 || around.any(|symbol| is_test_name(&symbol.name))
         }
     }
