@@ -189,6 +189,20 @@ async fn what_a_server_can_not_see_is_told() {
     desk.end().await;
 }
 
+/// rust-analyzer looks among types alone by itself, as long as one is called so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn functions_are_found_beside_types_of_the_name() {
+    let text = "pub struct Circle;\n\npub fn circle() -> Circle {\n    Circle\n}\n";
+    let manifest = "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    let files = [("Cargo.toml", manifest), ("src/lib.rs", text)];
+    let desk = Desk::new(servers::RUST_ANALYZER, &files);
+    let query = json!({ "query": "circle" });
+    let said = desk.lsp("workspaceSymbol", "src/lib.rs", query).await;
+    let are_both = said.names(("src/lib.rs", 1)) && said.names(("src/lib.rs", 3));
+    assert!(said.well && are_both, "{}", said.text);
+    desk.end().await;
+}
+
 /// What the standard library has of a name: few of it are read, and its declaration is shown.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_library_has_is_counted() {
