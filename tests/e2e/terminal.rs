@@ -247,6 +247,44 @@ async fn the_code_of_a_fix_says_how_much_of_it_was_done() {
     );
 }
 
+/// What would fix it is named, and not done: it is still there.
+#[tokio::test]
+async fn a_fix_that_was_denied_is_not_done() {
+    let text = "a BAD\nb BAD\n";
+    let project = Project::with(&[("scripted.root", ""), ("a.rs", text), ("b.rs", "fine\n")]);
+    with_server(&project, &[]);
+    for place in ["a.rs:1", "a.rs"] {
+        let (code, out, err) = run(&project, &["fix", "--read-only", place]).await;
+        assert_eq!(code, 3, "{place}: {out}{err}");
+        assert!(out.contains("this run changes nothing"), "{out}{err}");
+        assert!(err.ends_with("copydesk: denied\n"), "{err}");
+        assert_eq!(project.read("a.rs"), text);
+    }
+    let (code, out, err) = run(&project, &["fix", "--read-only", "b.rs"]).await;
+    assert_eq!(code, 0, "there is nothing to fix: {out}{err}");
+    // What lies elsewhere is denied to any run; one that went on without it has done it.
+    let outside = project.beside("config").join("x.txt");
+    let denied = || Reply::call("write", json!({ "filePath": outside, "content": "" })).into();
+    let change = json!({ "filePath": "a.rs", "oldString": text, "newString": "fine\n" });
+    let model = ScriptedModel::start([
+        denied(),
+        Reply::text("I may not.").into(),
+        denied(),
+        Reply::call("edit", change).into(),
+        Reply::text("Fixed.").into(),
+    ])
+    .await;
+    let path = project.beside("config").join("config.toml");
+    let servers = std::fs::read_to_string(&path).expect("a configuration");
+    configure(&project, &model);
+    let config = std::fs::read_to_string(&path).expect("a configuration");
+    std::fs::write(&path, config + &servers).expect("a configuration");
+    for (expected, said) in [(3, "I may not.\n"), (0, "Fixed.\n")] {
+        let (code, out, err) = run(&project, &["fix", "a.rs"]).await;
+        assert_eq!((code, &*out), (expected, said), "{err}");
+    }
+}
+
 /// A model that says so and has not done it, or has done half of it.
 #[tokio::test]
 async fn the_code_of_a_fix_does_not_trust_the_model() {

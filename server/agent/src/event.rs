@@ -124,7 +124,7 @@ pub enum Status {
     Failed,
     /// A person cancelled it.
     Cancelled,
-    /// Something that it needed was denied.
+    /// It fixed nothing, and something that it needed was denied.
     Denied,
 }
 

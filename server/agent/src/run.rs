@@ -37,12 +37,15 @@ pub(crate) struct Run {
     cure: Option<Cure>,
     /// What servers had not finished about the changes so far.
     open: Option<Open>,
+    /// A call of it was denied.
+    was_denied: bool,
 }
 
 /// Why a run ended, when it was not simply done.
 enum End {
     Cancelled,
     Failed(String),
+    Denied(String),
 }
 
 impl Run {
@@ -66,6 +69,7 @@ impl Run {
             last_text: String::new(),
             cure: None,
             open: None,
+            was_denied: false,
         };
         tokio::spawn(async move {
             let (status, message, usage, cure) = match tokio::spawn(run.work()).await {
@@ -94,6 +98,7 @@ impl Run {
             Ok(()) => (Status::Done, self.last_text.trim().to_owned()),
             Err(End::Cancelled) => (Status::Cancelled, "Cancelled".to_owned()),
             Err(End::Failed(message)) => (Status::Failed, message),
+            Err(End::Denied(message)) => (Status::Denied, message),
         };
         (status, message, self.usage, self.cure)
     }
@@ -143,14 +148,20 @@ impl Run {
         let end = self.converse(&mut request, &cx).await;
         self.session.keep(request.messages);
         // Words alone fix nothing: whoever counts on it must be able to tell.
-        let is_fix = matches!(self.request.task, Task::Fix(_)) && !self.request.read_only;
-        if end.is_ok() && is_fix {
+        if end.is_ok() && matches!(self.request.task, Task::Fix(_)) {
+            let said = self.last_text.trim().to_owned();
             let has_changed = !self.outlet.files().is_empty();
+            if !has_changed && self.was_denied {
+                return Err(End::Denied(said));
+            }
+            if !has_changed && !self.request.read_only {
+                return Err(End::Failed(said));
+            }
             if has_changed {
                 self.cure = self.cure(&problems, before, &cx).await;
             }
-            if !has_changed || matches!(self.cure, Some(Cure::Part { left, of }) if left == of) {
-                return Err(End::Failed(self.last_text.trim().to_owned()));
+            if matches!(self.cure, Some(Cure::Part { left, of }) if left == of) {
+                return Err(End::Failed(said));
             }
         }
         end

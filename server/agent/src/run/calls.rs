@@ -118,7 +118,7 @@ impl Run {
         results
     }
 
-    fn ready<'a>(&self, call: &'a ToolCall, cx: &Context) -> Ready<'a> {
+    fn ready<'a>(&mut self, call: &'a ToolCall, cx: &Context) -> Ready<'a> {
         let tools = &self.agent.tools;
         let prepared = match &call.malformed {
             Some(arguments) => Err(tools.malformed(&call.name, arguments)),
@@ -135,7 +135,10 @@ impl Run {
         };
         let prepared = prepared.and_then(|prepared| match judge.judge(&prepared) {
             Verdict::Allow => Ok(prepared),
-            Verdict::Deny(reason) => Err(reason),
+            Verdict::Deny(reason) => {
+                self.was_denied = true;
+                Err(reason)
+            }
         });
         Ready {
             call,
