@@ -325,6 +325,7 @@ async fn servers_that_start_and_that_do_not() {
     let untried = doctor(&project, &[]).await;
     assert_eq!(untried.code, 0, "{}", untried.text);
     assert_eq!(untried.server("ty").get("start"), None);
+    untried.line(&["ok", "python"]);
 
     let told = doctor_with(&project, &[], &["--start"]).await;
     assert_eq!(told.code, 1, "{}", told.text);
@@ -334,7 +335,18 @@ async fn servers_that_start_and_that_do_not() {
         "{line}"
     );
     told.says("! ty does not start: exit status: 3\n      libwhatever.so.6: cannot open\n");
-    told.says("To do:\n  find out why ty does not start\n");
+    assert!(
+        told.text
+            .ends_with("To do:\n  find out why ty does not start\n"),
+        "{}",
+        told.text
+    );
+    told.line(&["fails", "python", "(2", "files)", "ty", "0.0.108"]);
+    let is_ok = |language: &str| told.language(language)["ok"].clone();
+    assert_eq!(
+        (is_ok("python"), is_ok("rust")),
+        (false.into(), true.into())
+    );
     let start = &told.server("rust-analyzer")["start"];
     assert_eq!(start["ok"], true, "{start}");
     assert!(

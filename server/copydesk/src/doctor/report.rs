@@ -86,6 +86,7 @@ pub struct Language {
     pub is_needed: bool,
     /// The server that serves it, or the one to install.
     pub server: String,
+    /// Whether that is there, and starts if that was tried.
     pub ok: bool,
 }
 
@@ -134,7 +135,7 @@ impl Report {
         let servers = catalogue::merged(&config.language_servers);
         let (surveyed, counts) =
             tokio::join!(catalogue::survey(&servers, &folder), count(folder.clone()));
-        let languages = languages(&counts, &surveyed);
+        let mut languages = languages(&counts, &surveyed);
         let mut language_servers: Vec<_> = surveyed.into_iter().map(Server::from).collect();
         if start {
             let needed: BTreeSet<&str> = languages
@@ -147,11 +148,14 @@ impl Report {
                 .filter(|server| needed.contains(&*server.name));
             start_all(needed, &servers, &folder).await;
         }
-        let starts = |server: &Server| server.start.as_ref().is_none_or(|start| start.ok);
+        // What does not start serves nobody.
+        let fails = |server: &Server| server.start.as_ref().is_some_and(|start| !start.ok);
+        for server in language_servers.iter().filter(|server| fails(server)) {
+            let served = languages.iter_mut().filter(|one| one.server == server.name);
+            served.for_each(|one| one.ok = false);
+        }
         let model = model(config.model, &Catalogue::new(config.providers));
-        let ok = model.ok
-            && languages.iter().all(|one| one.ok || !one.is_needed)
-            && language_servers.iter().all(starts);
+        let ok = model.ok && languages.iter().all(|one| one.ok || !one.is_needed);
         Self {
             version: env!("CARGO_PKG_VERSION"),
             directory: folder,

@@ -116,6 +116,13 @@ impl Report {
     fn row(&self, one: &Language) -> Vec<String> {
         let server = self.server(&one.server);
         let state = match server.map_or("", |server| server.state) {
+            "found"
+                if self
+                    .not_started()
+                    .any(|(server, _)| server.name == one.server) =>
+            {
+                "fails"
+            }
             "found" => "ok",
             "unusable" => "unusable",
             "disabled" => "off",
@@ -158,7 +165,9 @@ impl Report {
         if let Some(problem) = &self.model.problem {
             writeln!(f, "  {problem}")?;
         }
-        let mut done: Vec<&str> = Vec::new();
+        // It is there: nothing is to be installed.
+        let not_started = self.not_started().map(|(server, _)| server.name.as_str());
+        let mut done: Vec<&str> = not_started.collect();
         for one in self.languages.iter().filter(|one| one.is_needed && !one.ok) {
             if done.contains(&one.server.as_str()) {
                 continue;
