@@ -386,10 +386,13 @@ async fn formatting_keeps_to_what_the_run_has_changed() {
     let text = "fn  a() {}\nfn  b() {}\nfn  c() {}\n";
     let stand = Stand::scripted(&[("a.rs", text)], |_| {
         // By lines and columns, which the edits before have not moved.
-        let edits: Vec<Value> = (0..3)
-            .map(|line| json!({"range": at(line, 2, 4), "newText": " "}))
-            .collect();
-        json!({"capabilities": able(), "on": {"textDocument/formatting": always(&json!(edits))}})
+        let edits = |lines: &[u32]| -> Value {
+            let edit = |line: &u32| json!({"range": at(*line, 2, 4), "newText": " "});
+            json!([{"answer": lines.iter().map(edit).collect::<Value>()}])
+        };
+        // The second line is right by the second time.
+        let times = json!([edits(&[0, 1, 2]), edits(&[0, 2])]);
+        json!({"capabilities": able(), "on": {"textDocument/formatting": times}})
     });
     let edit = json!({"filePath": "a.rs", "oldString": "b()", "newString": "x()"});
     stand.output("edit", edit).await.expect("edited");
