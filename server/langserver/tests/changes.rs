@@ -2,10 +2,14 @@
 
 mod stand;
 
+use std::time::{Duration, SystemTime};
+
 use langserver::{Answer, FileChange, FileEdit, QueryError};
 use serde_json::{Value, json};
 use stand::{STAGE, Stand, at, never, servers, write};
 use workspace::{ByteOffset, ByteRange, FileStep};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn able() -> Value {
     json!({
@@ -443,6 +447,85 @@ async fn actions_that_are_commands() {
         .map(|message| message["result"]["applied"].clone())
         .collect();
     assert_eq!(answers, [true, true, true, true, true, true, false]);
+}
+
+/// Edits of a text that the server was not told are of what was on disk when it was asked: where that changed meanwhile
+/// they would land elsewhere, and nothing is made.
+#[tokio::test]
+async fn an_edit_of_a_file_that_changed_while_the_server_was_asked_is_refused() {
+    let stand = Stand::scripted(json!(null));
+    let (a, b, c) = (stand.uri("a.rs"), stand.uri("b.rs"), stand.uri("c.rs"));
+    let edit = |uri: &str| json!({"textDocument": {"uri": uri, "version": null}, "edits": [{"range": at(0, 3, 4), "newText": "x"}]});
+    let with =
+        |title: &str, steps: Value| json!({"title": title, "edit": {"documentChanges": steps}});
+    let of_b = json!([edit(b.as_str())]);
+    let made = json!({"kind": "create", "uri": c.as_str(), "options": {"overwrite": true}});
+    let moved = json!({"kind": "rename", "oldUri": b.as_str(), "newUri": c.as_str()});
+    let actions = json!([
+        with("edit", of_b.clone()),
+        {"title": "to be resolved"},
+        {"title": "command", "command": "do.it"},
+        with("moved", json!([moved, edit(c.as_str())])),
+        with("made", json!([made, edit(c.as_str())])),
+    ]);
+    let stand = stand.acting(script(json!({
+        "textDocument/codeAction": [[{"keep": null}]],
+        "textDocument/hover": [[{"kept": actions}, {"answer": null}]],
+        "codeAction/resolve": [[{"answer": with("resolved", of_b)}]],
+        "workspace/executeCommand": [[{"ask": ["workspace/applyEdit", {"edit": {"documentChanges": [edit(b.as_str())]}}]}, {"answer": null}]],
+    })));
+    let act = async |meanwhile: &dyn Fn()| {
+        let (range, never) = (ByteRange::new(3, 4), never());
+        let offered = stand.pool.code_actions(&a, range, &[], &never);
+        let offered = stand
+            .meanwhile("textDocument/codeAction", offered, meanwhile)
+            .await;
+        let mut all = Vec::new();
+        for action in offered.expect("answered").value {
+            let resolved = stand.pool.resolve(&action, &never).await;
+            all.push(
+                resolved
+                    .map(|changes| shown(&changes).join(", "))
+                    .map_err(|error| error.to_string()),
+            );
+        }
+        all
+    };
+    let (early, late) = (SystemTime::UNIX_EPOCH, SystemTime::now() + DAY);
+    let text = "fn b() {}\n";
+    let of_b = || Ok("b.rs 3..4:\"b\"=\"x\"".to_owned());
+    let of_c = || Ok("create c.rs, c.rs 0..0:\"\"=\"x\"".to_owned());
+    let moved = || Ok("b.rs to c.rs, c.rs 3..4:\"b\"=\"x\"".to_owned());
+    let refused = || {
+        let b = b.path().expect("a path").display();
+        Err(format!(
+            "scripted failed: {b} changed while scripted was asked: ask again"
+        ))
+    };
+    stand.hover("a.rs").await.expect("answered");
+    stand.written("c.rs", "", late);
+    assert_eq!(
+        act(&|| stand.written("b.rs", text, early)).await,
+        [of_b(), of_b(), of_b(), moved(), of_c()]
+    );
+    let none = || [refused(), refused(), refused(), refused(), of_c()];
+    let above = format!("// above\n{text}");
+    // Before it was resolved or run, and yet later than it was offered.
+    let now = || stand.written("b.rs", &above, SystemTime::now());
+    assert_eq!(act(&now).await, none());
+    stand.written("b.rs", text, early);
+    // Opened and not touched, it is as on disk.
+    let opened = || drop(stand.open("b.rs", text));
+    let all = act(&opened).await;
+    assert_eq!(all, [of_b(), of_b(), of_b(), moved(), of_c()]);
+    stand.buffers.close(&b);
+    let typed = || {
+        opened();
+        stand.replace("b.rs", "fn", "// typed\nfn");
+    };
+    // Resolved and run it is with the new text at hand.
+    let all = act(&typed).await;
+    assert_eq!([&all[0], &all[3]], [&refused(), &refused()]);
 }
 
 /// A command that never ends ends with its time; what it wanted until then is forgotten.

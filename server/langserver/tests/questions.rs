@@ -2,6 +2,8 @@
 
 mod stand;
 
+use std::time::{Duration, SystemTime};
+
 use langserver::{FileChange, Severity};
 use serde_json::{Value, json};
 use stand::{Stand, at, never};
@@ -99,6 +101,65 @@ async fn places_are_in_the_texts_that_the_server_has() {
             json!({"includeDeclaration": include})
         );
     }
+}
+
+/// A place in a text that the server was not told is one of what was on disk when it was asked: where that changed
+/// meanwhile it is not shown. What lies where servers unpack the source of libraries they may have written to answer.
+#[tokio::test]
+async fn a_place_in_a_file_that_changed_while_the_server_was_asked_is_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let outside = folder.path().join("dependency.rs");
+    let stand = Stand::scripted(json!(null));
+    let (a, b, unpacked) = (stand.uri("a.rs"), stand.uri("b.rs"), ".metals/c.rs");
+    let place = |uri: &str| json!({"uri": uri, "range": at(0, 3, 4)});
+    let places = json!([
+        place(b.as_str()),
+        place(&url(&outside)),
+        place(stand.uri(unpacked).as_str())
+    ]);
+    let stand = stand.acting(script(json!({
+        "textDocument/definition": [[{"keep": null}]],
+        "textDocument/hover": [[{"kept": places}, {"answer": null}]],
+    })));
+    let late = SystemTime::now() + Duration::from_secs(24 * 60 * 60);
+    let text = "fn b() {}\n";
+    let found = async |meanwhile: &dyn Fn()| {
+        let never = never();
+        let found = stand.pool.definition(&a, ByteOffset(3), &never);
+        let found = stand
+            .meanwhile("textDocument/definition", found, meanwhile)
+            .await
+            .expect("answered");
+        let names = found.value.iter().map(|place| {
+            let path = place.snapshot.uri.path().and_then(|path| path.file_name());
+            path.expect("a name").to_string_lossy().into_owned()
+        });
+        (names.collect::<Vec<_>>().join(" "), found.left_out)
+    };
+    stand.hover("a.rs").await.expect("answered");
+    let answers = || {
+        stand::write(&outside, text);
+        let file = std::fs::File::options().write(true).open(&outside);
+        let file = file.and_then(|file| file.set_modified(late));
+        file.expect("touched");
+        stand.written(unpacked, text, late);
+    };
+    assert_eq!(
+        found(&answers).await,
+        ("b.rs dependency.rs c.rs".to_owned(), 0)
+    );
+    let left_out = ("dependency.rs c.rs".to_owned(), 1);
+    let changed = || stand.written("b.rs", &format!("// above\n{text}"), late);
+    assert_eq!(found(&changed).await, left_out);
+    stand.written("b.rs", text, SystemTime::UNIX_EPOCH);
+    let typed = || {
+        stand.open("b.rs", text);
+        stand.replace("b.rs", "fn", "// typed\nfn");
+    };
+    assert_eq!(found(&typed).await, left_out);
+    // It is told of it before the next question.
+    let all = ("b.rs dependency.rs c.rs".to_owned(), 0);
+    assert_eq!(found(&|| ()).await, all);
 }
 
 /// Whoever looked at a text and asks about a place of it means that place, whatever was typed in between.

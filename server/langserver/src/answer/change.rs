@@ -1,11 +1,11 @@
 //! What a server would change: actions that it offers, and the changes of files that they stand for.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use serde_json::Value;
 use workspace::{DocumentUri, FileStep, Replacement, Snapshot};
 
-use crate::{mirror::Texts, server::WeakSource};
+use crate::server::{Had, WeakSource};
 
 /// Something that a server offers to do.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ pub struct CodeAction {
     pub raw: Value,
     pub(crate) from: WeakSource,
     /// What the server had when it offered it.
-    pub(crate) texts: Arc<Texts>,
+    pub(crate) texts: Had,
 }
 
 impl fmt::Debug for CodeAction {

@@ -9,8 +9,7 @@ use super::{Question, about_range, change::changes};
 use crate::{
     answer::{Answer, CodeAction, Diagnostic, FileChange, QueryError},
     client::Patience,
-    mirror::Texts,
-    server::{Source, Turn},
+    server::{Had, Source, Turn},
     wire::{self, Read},
 };
 
@@ -59,7 +58,7 @@ impl Question {
         Ok(self.answered_with(self.trouble(), actions, self.reach(complete), left_out))
     }
 
-    fn action(&self, raw: Value, texts: &Arc<Texts>) -> Option<CodeAction> {
+    fn action(&self, raw: Value, texts: &Had) -> Option<CodeAction> {
         Some(CodeAction {
             title: raw["title"].as_str()?.to_owned(),
             kind: raw["kind"].as_str().map(str::to_owned),
@@ -146,12 +145,16 @@ impl CodeAction {
                     |_| self.raw.clone(),
                 )
                 .await?;
-            texts = asked.texts;
+            // What it resolves may be of the text that it offered it for.
+            texts = Had {
+                when: self.texts.when,
+                ..asked.texts
+            };
             whole = wire::read_tree(&asked.answer)
                 .map_err(|wire::Unfit| self.failed("it resolved the action to none"))?;
         }
         if has_edit(&whole) {
-            return changes(whole["edit"].take(), workspace, texts, server.encoding())
+            return changes(whole["edit"].take(), workspace, texts, server)
                 .await?
                 .map(Known::Edits)
                 .map_err(|error| self.failed(error));
@@ -174,22 +177,23 @@ impl CodeAction {
         if command["arguments"].is_null() {
             command["arguments"] = json!([]);
         }
-        let Source::Server(server) = server else {
+        let Source::Server(of) = server else {
             return Err(self.not_run(&name));
         };
-        if !server.knows_command(&name) {
+        if !of.knows_command(&name) {
             return Err(self.not_run(&name));
         }
         let document = self.document()?;
         let mut all: Vec<FileChange> = Vec::new();
-        let wanted = server.run(&document, command, patience).await?;
+        let wanted = of.run(&document, command, patience).await?;
         if wanted.is_empty() {
             return Err(self.failed(format!(
                 "the action is only a command: {name} ran, and wanted nothing edited"
             )));
         }
-        for (edit, texts) in wanted {
-            let more = changes(edit, workspace, texts, server.encoding())
+        for (edit, told) in wanted {
+            let when = self.texts.when;
+            let more = changes(edit, workspace, Had { told, when }, server)
                 .await?
                 .map_err(|error| self.failed(error))?;
             // The server was told of no change in between: of which text a second edit is, nobody can know.

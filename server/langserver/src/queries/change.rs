@@ -9,10 +9,14 @@ use workspace::{
     Snapshot, Text, Workspace,
 };
 
-use super::{blocking, texts::text_of};
+use super::{
+    blocking,
+    texts::{Missing, text_of},
+};
 use crate::{
     answer::{FileChange, FileEdit, QueryError},
-    mirror::Texts,
+    mirror::language,
+    server::{Had, Source},
     wire::{self, DocumentEdit, Step},
 };
 
@@ -20,15 +24,15 @@ use crate::{
 pub(super) async fn changes(
     edit: Value,
     workspace: &Arc<Workspace>,
-    texts: Arc<Texts>,
-    encoding: Encoding,
+    texts: Had,
+    server: &Source,
 ) -> Result<Result<Vec<FileChange>, String>, QueryError> {
-    let workspace = workspace.clone();
+    let (workspace, server) = (workspace.clone(), server.clone());
     blocking(move || {
         let mut making = Making {
             reading: workspace.reading(),
             texts: &texts,
-            encoding,
+            server: &server,
             made: BTreeMap::new(),
         };
         wire::read_workspace_edit(&edit)?
@@ -42,8 +46,8 @@ pub(super) async fn changes(
 /// The files as they are after the steps so far.
 struct Making<'a> {
     reading: Reading<'a>,
-    texts: &'a Texts,
-    encoding: Encoding,
+    texts: &'a Had,
+    server: &'a Source,
     /// What earlier steps made of files: `None` if it is gone.
     made: BTreeMap<DocumentUri, Option<Snapshot>>,
 }
@@ -61,12 +65,15 @@ impl Making<'_> {
                 ignore_if_exists,
             } => {
                 let stays = *ignore_if_exists && !overwrite;
-                let there = self.text(uri).filter(|_| stays);
+                let there = match stays {
+                    true => self.text(uri)?,
+                    false => None,
+                };
                 let text = there.or_else(|| Some(new_file(uri)));
                 self.made.insert(uri.clone(), text);
             }
             FileStep::Rename { from, to, .. } => {
-                let moved = self.text(from).map(|text| Snapshot {
+                let moved = self.text(from)?.map(|text| Snapshot {
                     uri: to.clone(),
                     ..text
                 });
@@ -100,9 +107,9 @@ impl Making<'_> {
             ));
         }
         let snapshot = self
-            .text(&uri)
+            .text(&uri)?
             .ok_or_else(|| format!("{uri} can't be read"))?;
-        let edits = replacements(edits, &snapshot.text, self.encoding);
+        let edits = replacements(edits, &snapshot.text, self.server.encoding());
         let applied = Edit::new(snapshot.clone(), edits.clone())
             .map_err(|error| format!("the edits of {uri} don't go together: {error}"))?;
         let after = Snapshot {
@@ -117,10 +124,28 @@ impl Making<'_> {
         })
     }
 
-    fn text(&mut self, uri: &DocumentUri) -> Option<Snapshot> {
-        match self.made.get(uri) {
-            Some(made) => made.clone(),
-            None => text_of(&mut self.reading, self.texts, uri),
+    /// A file's text after the steps so far, if it has one. Not that of one that changed since the server was asked:
+    /// its edits would land elsewhere.
+    fn text(&mut self, uri: &DocumentUri) -> Result<Option<Snapshot>, String> {
+        if let Some(made) = self.made.get(uri) {
+            return Ok(made.clone());
+        }
+        match text_of(&mut self.reading, self.texts, uri) {
+            Ok(text) => Ok(Some(text)),
+            Err(Missing::Unreadable) => Ok(None),
+            // It is never told of these: to ask again would change nothing.
+            Err(Missing::Other(text))
+                if text.is_buffer() && !self.server.serves(language(&text)) =>
+            {
+                Err(format!(
+                    "{uri} is not saved, and {} knows it only as it is on disk: save it first",
+                    self.server.name()
+                ))
+            }
+            Err(Missing::Other(_)) => Err(format!(
+                "{uri} changed while {} was asked: ask again",
+                self.server.name()
+            )),
         }
     }
 }

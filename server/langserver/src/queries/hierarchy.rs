@@ -1,16 +1,13 @@
 //! Call and type hierarchies: a node is given back to the server as it came, but where it is now.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use workspace::{ByteOffset, ByteRange};
 
 use super::{Question, about_range, rename::Same};
 use crate::{
     answer::{Answer, Call, HierarchyItem, Location, QueryError, SymbolKind},
-    mirror::Texts,
     queries::texts::Shelf,
-    server::{About, Source},
+    server::{About, Had, Source},
     wire::{self, Node},
 };
 
@@ -99,7 +96,7 @@ impl Question {
     async fn items(
         &self,
         nodes: Vec<Node>,
-        texts: Arc<Texts>,
+        texts: Had,
     ) -> Result<(Vec<HierarchyItem>, usize), QueryError> {
         let uris = nodes.iter().map(|node| node.uri.clone()).collect();
         let server = self.server.clone();

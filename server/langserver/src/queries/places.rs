@@ -1,9 +1,6 @@
 //! Questions whose answer is a list of places, and the hover.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Value, json};
 use workspace::{ByteOffset, DocumentUri, Reading};
@@ -11,8 +8,7 @@ use workspace::{ByteOffset, DocumentUri, Reading};
 use super::{Question, about_position, blocking};
 use crate::{
     answer::{Answer, Location, QueryError},
-    mirror::Texts,
-    server::About,
+    server::{About, Had},
     wire::{self, Place, Read},
 };
 
@@ -142,7 +138,7 @@ impl Question {
     async fn locate(
         &self,
         Read { found, broken }: Read<Place>,
-        texts: Arc<Texts>,
+        texts: Had,
         part: Option<&str>,
     ) -> Result<Located, QueryError> {
         let part = part.map(str::to_owned);

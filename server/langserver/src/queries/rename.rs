@@ -74,7 +74,7 @@ impl Question {
         if edit.is_null() {
             return Err(refused());
         }
-        let changes = changes(edit, &self.workspace, asked.texts, self.server.encoding())
+        let changes = changes(edit, &self.workspace, asked.texts, &self.server)
             .await?
             .map_err(|error| self.failed(error))?;
         // Of a name that is no word, as an operator, this can't be told.

@@ -1,13 +1,13 @@
 //! The texts that an answer is about: those that the server was told, else the disk's, each read once.
 
-use std::{collections::BTreeMap, num::NonZero, sync::Arc, thread};
+use std::{collections::BTreeMap, num::NonZero, path::Component, thread};
 
-use workspace::{DocumentUri, Encoding, Reading, Snapshot, Workspace};
+use workspace::{DocumentUri, Encoding, Origin, Reading, Snapshot, Workspace};
 
 use super::{Question, blocking};
 use crate::{
     answer::{Location, QueryError},
-    mirror::Texts,
+    server::Had,
     wire::Place,
 };
 
@@ -38,7 +38,7 @@ impl Question {
     /// Works on an answer with the texts of these documents at hand.
     pub(super) async fn with_texts<T: Send + 'static>(
         &self,
-        texts: Arc<Texts>,
+        texts: Had,
         uris: Vec<DocumentUri>,
         work: impl FnOnce(&Shelf) -> T + Send + 'static,
     ) -> Result<T, QueryError> {
@@ -49,7 +49,7 @@ impl Question {
     /// The same of what is first chosen among what it names.
     pub(super) async fn with_texts_of<C: Send + 'static, T: Send + 'static>(
         &self,
-        texts: Arc<Texts>,
+        texts: Had,
         choose: impl FnOnce(&mut Reading<'_>) -> (Vec<DocumentUri>, C) + Send + 'static,
         work: impl FnOnce(C, &Shelf) -> T + Send + 'static,
     ) -> Result<T, QueryError> {
@@ -67,7 +67,7 @@ impl Question {
 fn read_all(
     workspace: &Workspace,
     reading: &mut Reading<'_>,
-    texts: &Texts,
+    texts: &Had,
     uris: Vec<DocumentUri>,
 ) -> BTreeMap<DocumentUri, Option<Snapshot>> {
     let mut all: BTreeMap<DocumentUri, Option<Snapshot>> =
@@ -75,7 +75,11 @@ fn read_all(
     let mut wanted: Vec<_> = all.iter_mut().collect();
     let read = |reading: &mut Reading<'_>, part: &mut [(&DocumentUri, &mut Option<Snapshot>)]| {
         for (uri, text) in part {
-            **text = text_of(reading, texts, uri);
+            **text = match text_of(reading, texts, uri) {
+                Ok(meant) => Some(meant),
+                Err(Missing::Other(new)) if may_be_unpacked(workspace, reading, &new) => Some(new),
+                Err(_) => None,
+            };
         }
     };
     let on_disk = wanted.iter().filter(|(uri, _)| texts.get(uri).is_none());
@@ -97,22 +101,63 @@ fn read_all(
     all
 }
 
-/// The text that a server meant: the one that it was told, else the disk's, which it reads itself.
+/// Why there is no text that a server meant.
+pub(super) enum Missing {
+    /// There is none, or none to be shown.
+    Unreadable,
+    /// What is there now is not what the server had.
+    Other(Snapshot),
+}
+
+/// The text that a server meant: the one that it was told, else the disk's, which it reads itself. What changed on disk
+/// after it was asked it may have read before, and a buffer that it was not told of and that is not saved it has not.
+///
+/// Strictly later: what we wrote ourselves just before the question counts. Where the clock of a network disk is ahead
+/// of ours, what changed there within the difference is taken for later; where it is behind, a change within it is missed.
 pub(super) fn text_of(
     reading: &mut Reading<'_>,
-    texts: &Texts,
+    texts: &Had,
     uri: &DocumentUri,
-) -> Option<Snapshot> {
-    match texts.get(uri) {
-        Some((snapshot, _)) => {
-            let hidden = uri
-                .path()
-                .is_some_and(|path| reading.is_ignored_for_model(path));
-            (!hidden).then(|| snapshot.clone())
-        }
-        None => reading
-            .read(uri)
-            .inspect_err(|error| tracing::debug!(%error, "left out"))
-            .ok(),
+) -> Result<Snapshot, Missing> {
+    if let Some((snapshot, _)) = texts.get(uri) {
+        let hidden = uri
+            .path()
+            .is_some_and(|path| reading.is_ignored_for_model(path));
+        return match hidden {
+            true => Err(Missing::Unreadable),
+            false => Ok(snapshot.clone()),
+        };
     }
+    let snapshot = reading.read(uri).map_err(|error| {
+        tracing::debug!(%error, "left out");
+        Missing::Unreadable
+    })?;
+    // It may have been told of it by another name of the file.
+    let is_told = |now: &Snapshot| {
+        let told = texts.get(&now.uri);
+        told.is_some_and(|(told, _)| told.text == now.text)
+    };
+    let is_other = match snapshot.origin {
+        Origin::Disk(form) => form.modified.is_some_and(|modified| modified > texts.when),
+        Origin::Buffer { dirty } => dirty && !is_told(&snapshot),
+    };
+    match is_other {
+        true => Err(Missing::Other(snapshot)),
+        false => Ok(snapshot),
+    }
+}
+
+/// Whether a file may be one that a server itself wrote to answer: some unpack the source of a library where it is
+/// asked for, outside of the project or in a folder of their own in it (`.metals`). Nobody else writes there.
+fn may_be_unpacked(workspace: &Workspace, reading: &mut Reading<'_>, file: &Snapshot) -> bool {
+    let Some(path) = file.uri.path().filter(|_| !file.is_buffer()) else {
+        return false;
+    };
+    let is_own = |part: Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b".");
+    let roots = workspace.roots();
+    let mut folders = roots
+        .iter()
+        .map(|root| path.strip_prefix(root).ok()?.parent());
+    let inside = folders.find_map(|folder| folder);
+    !reading.contains(path) || inside.is_some_and(|folder| folder.components().any(is_own))
 }

@@ -1,10 +1,13 @@
 //! One question to a server: about exactly the text that it has, asked again where it says that it was overtaken.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use serde_json::{Value, value::RawValue};
 use tokio::time::Instant;
-use workspace::{Encoding, Snapshot};
+use workspace::{DocumentUri, Encoding, Snapshot};
 
 use super::{Server, lease::Turn};
 use crate::{
@@ -21,7 +24,22 @@ const TO_REGISTER: Duration = Duration::from_secs(1);
 /// An answer and the texts that it is about.
 pub(crate) struct Asked {
     pub answer: Box<RawValue>,
-    pub texts: Arc<Texts>,
+    pub texts: Had,
+}
+
+/// What a server went by when it was asked: the texts that it was told, and of all others what was on disk.
+#[derive(Clone)]
+pub(crate) struct Had {
+    pub told: Arc<Texts>,
+    /// Just before the question was sent: what changed on disk later may be another text than the server's.
+    pub when: SystemTime,
+}
+
+impl Had {
+    /// A text that it was told, and its version there.
+    pub fn get(&self, uri: &DocumentUri) -> Option<&(Snapshot, i32)> {
+        self.told.get(uri)
+    }
 }
 
 /// What a question is made of: the document as the server has it.
@@ -74,7 +92,7 @@ impl Server {
             if permit.is_some() && !self.traits.looks_at_save.is_empty() {
                 self.looked_again(document, patience).await;
             }
-            let begin = |wire: &mut Wire| -> (Waiting, Arc<Texts>) {
+            let begin = |wire: &mut Wire| -> (Waiting, Had) {
                 let snapshot = wire
                     .held(&document.uri)
                     .map_or(document, |held| &held.snapshot);
@@ -82,7 +100,11 @@ impl Server {
                     snapshot,
                     encoding: wire.encoding(),
                 });
-                (self.client.begin(method, Some(params)), wire.all())
+                let had = Had {
+                    told: wire.all(),
+                    when: SystemTime::now(),
+                };
+                (self.client.begin(method, Some(params)), had)
             };
             let (waiting, texts) = match turn {
                 Turn::Ordinary => mirror.told(Some(document), begin),

@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{Encoding, Origin, Snapshot};
 
 pub(crate) use self::{
-    ask::{About, Asked},
+    ask::{About, Asked, Had},
     convert::carried,
     diagnostics::Freshness,
     editor::{Editor, NAME as NAME_OF_EDITOR, keep_asked as keep_editor_asked},

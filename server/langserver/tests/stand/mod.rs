@@ -2,9 +2,10 @@
 #![allow(dead_code)]
 
 use std::{
+    fs::File,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use langserver::{Bounds, Limits, Pool, PoolConfig, Servers, process};
@@ -151,6 +152,36 @@ impl Stand {
             .iter()
             .filter(|message| message.get("pid").is_some())
             .count()
+    }
+
+    /// Asks, does something when that question is with the server, and has it go on by a hover.
+    pub async fn meanwhile<T>(
+        &self,
+        method: &str,
+        ask: impl Future<Output = T>,
+        act: impl FnOnce(),
+    ) -> T {
+        let asked = || {
+            let methods = self.methods();
+            methods.iter().filter(|one| *one == method).count()
+        };
+        let before = asked();
+        let act = async {
+            while asked() == before {
+                tokio::task::yield_now().await;
+            }
+            act();
+            self.hover("a.rs").await.expect("answered");
+        };
+        tokio::join!(ask, act).0
+    }
+
+    /// Another program writes a file: at a moment that is given, for no clock to be waited for.
+    pub fn written(&self, name: &str, text: &str, when: SystemTime) {
+        write(&self.path(name), text);
+        let file = File::options().write(true).open(self.path(name));
+        file.and_then(|file| file.set_modified(when))
+            .expect("touched");
     }
 
     pub async fn hover(&self, name: &str) -> Result<Option<String>, String> {

@@ -7,7 +7,7 @@ mod said;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use async_trait::async_trait;
@@ -17,7 +17,7 @@ use workspace::{Buffers, DocumentUri, Encoding, Snapshot};
 
 use self::said::Said;
 pub(crate) use self::said::keep_asked;
-use super::{About, Asked, ask::is_unsupported};
+use super::{About, Asked, Had, ask::is_unsupported};
 use crate::{
     answer::QueryError,
     client::{Patience, RequestError, RpcError},
@@ -147,6 +147,7 @@ impl Editor {
                 snapshot,
                 encoding: self.encoding(),
             });
+            let when = SystemTime::now();
             let answer = self.answer(method, document, params, &patience).await?;
             let newest = self.buffers.get(&document.uri);
             let is_of_this = newest.is_none_or(|newest| newest.text == snapshot.text);
@@ -157,7 +158,10 @@ impl Editor {
                 })?;
                 return Ok(Asked {
                     answer,
-                    texts: Arc::new(texts),
+                    texts: Had {
+                        told: Arc::new(texts),
+                        when,
+                    },
                 });
             }
             retries -= 1;
