@@ -67,14 +67,17 @@ async fn the_compiler_on_files_that_nobody_holds_with_a_real_rust_analyzer() {
         assert_eq!(stand.pool.unchecked(&uri), Vec::<String>::new(), "{name}");
         found.into_iter().filter_map(|one| one.code).collect()
     };
-    let named =
-        |name: &str| SHAPES.replacen("    let product", &format!("{name}    let product"), 1);
-    stand::write(&stand.path("src/shapes.rs"), &named("    let name = 1;\n"));
+    let unused = "pub fn more() {\n    let name = 1;\n}\n";
+    let moved =
+        "pub fn more() {\n    let name = String::new();\n    drop(name);\n    drop(name);\n}\n";
+    let lib = format!("{LIB}pub mod more;\npub mod other;\n");
+    stand::write(&stand.path("src/lib.rs"), &lib);
+    stand::write(&stand.path("src/more.rs"), unused);
+    stand::write(&stand.path("src/other.rs"), "");
     assert_eq!(told("src/lib.rs").await, Vec::<String>::new());
-    assert_eq!(told("src/shapes.rs").await, ["unused_variables"]);
-    let twice = "    let name = String::new();\n    drop(name);\n    drop(name);\n";
-    stand::write(&stand.path("src/shapes.rs"), &named(twice));
-    assert_eq!(told("src/shapes.rs").await, ["E0382"]);
+    assert_eq!(told("src/more.rs").await, ["unused_variables"]);
+    stand::write(&stand.path("src/other.rs"), moved);
+    assert_eq!(told("src/other.rs").await, ["E0382"]);
     stand.pool.shutdown().await;
 }
 
