@@ -398,7 +398,7 @@ async fn noise_does_no_harm() {
         Err(unfit.into()),
         "50 MB of another shape"
     );
-    assert_eq!(stand.hover("a.rs").await, Ok(None));
+    assert_eq!(stand.hover("a.rs").await, Err(unfit.into()), "no text");
     assert_eq!(stand.hover("a.rs").await, Ok(Some("h".into())));
     let found = stand
         .pool
