@@ -138,7 +138,10 @@ pub(super) fn text_of(
         told.is_some_and(|(told, _)| told.text == now.text)
     };
     let is_other = match snapshot.origin {
-        Origin::Disk(form) => form.modified.is_some_and(|modified| modified > texts.when),
+        // Some servers make the file themselves that their edit is to fill; where there is no text, none can be hit.
+        Origin::Disk(form) => {
+            form.modified.is_some_and(|modified| modified > texts.when) && !snapshot.text.is_empty()
+        }
         Origin::Buffer { dirty } => dirty && !is_told(&snapshot),
     };
     match is_other {
