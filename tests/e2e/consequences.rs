@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tests::client::{Editor, Setup, Ways};
+use tests::client::Ways;
 use tests::fixtures::Project;
 use tests::model::{Asked, Reply, ScriptedModel};
 
@@ -154,13 +154,7 @@ async fn a_server_that_never_answers_is_pending_and_holds_up_no_cancel() {
         let mut options = world::options(&model);
         options["language_servers"] =
             world::language_server(&["--hang", "textDocument/diagnostic"]);
-        let editor = Editor::start(Setup {
-            ways: Ways::vscode(),
-            root: project.root().to_owned(),
-            options,
-            ..Setup::default()
-        })
-        .await;
+        let editor = world::vscode(&project, options).await;
         let uri = tests::client::uri(&project.path("a.scripted"));
         editor.open_text(&uri, "scripted", "one\n");
         let session = world::start(&editor, json!({ "prompt": "change", "uri": uri })).await;

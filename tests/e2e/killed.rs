@@ -2,7 +2,7 @@
 //! has a new server, and nothing is left behind.
 
 use serde_json::{Value, json};
-use tests::client::{Editor, Setup, Ways, gone, over, tree};
+use tests::client::{Editor, Setup, gone, over, tree};
 use tests::fixtures::Project;
 use tests::model::{Asked, Gate, Reply, ScriptedModel, Step};
 
@@ -13,13 +13,7 @@ const BROKEN: &str = "pub fn half(number: u32) -> Option<u32> {\n    number / 2\
 async fn editor(project: &Project, model: &ScriptedModel) -> Editor {
     let mut options = world::options(model);
     options["language_servers"] = json!({ "rust-analyzer": { "start": "open" } });
-    Editor::start(Setup {
-        ways: Ways::vscode(),
-        root: project.root().to_owned(),
-        options,
-        ..Setup::default()
-    })
-    .await
+    world::vscode(project, options).await
 }
 
 async fn server_pid(editor: &Editor) -> u32 {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use tests::client::{Editor, Setup, Ways};
+use tests::client::Ways;
 use tests::fixtures::Project;
 use tests::model::{Asked, Reply, ScriptedModel, Step};
 
@@ -39,13 +39,7 @@ async fn run(project: &Project, model: &ScriptedModel) -> (Value, Vec<Value>) {
     let mut options = world::options(model);
     let hang = ["--hang", "textDocument/diagnostic", "--until", gate];
     options["language_servers"] = world::language_server(&hang);
-    let editor = Editor::start(Setup {
-        ways: Ways::vscode(),
-        root: project.root().to_owned(),
-        options,
-        ..Setup::default()
-    })
-    .await;
+    let editor = world::vscode(project, options).await;
     let uri = tests::client::uri(&project.path("a.scripted"));
     editor.open_text(&uri, "scripted", TEXT);
     let finished = world::ask(&editor, json!({ "prompt": "change", "uri": uri })).await;

@@ -1,7 +1,7 @@
 //! Messages are acted on in the order they came: a flood of changes and then a question.
 
 use serde_json::json;
-use tests::client::{Editor, Setup, Ways, over};
+use tests::client::over;
 use tests::fixtures::Project;
 use tests::model::{Asked, Reply, ScriptedModel};
 
@@ -23,13 +23,7 @@ async fn a_read_after_a_flood_of_changes_sees_the_last_text() {
     })
     .await
     .unrecorded();
-    let editor = Editor::start(Setup {
-        ways: Ways::vscode(),
-        root: project.root().to_owned(),
-        options: world::options(&model),
-        ..Setup::default()
-    })
-    .await;
+    let editor = world::vscode(&project, world::options(&model)).await;
     let uri = editor.open(&project.path("a.txt"));
     let mut last = 0;
     for round in 0..100 {

@@ -25,13 +25,7 @@ async fn told(servers: Value, language: &str) -> String {
     .await;
     let mut options = world::options(&model);
     options["language_servers"] = servers;
-    let editor = Editor::start(Setup {
-        ways: Ways::vscode(),
-        root: project.root().to_owned(),
-        options,
-        ..Setup::default()
-    })
-    .await;
+    let editor = world::vscode(&project, options).await;
     let uri = tests::client::uri(&project.path("a.scripted"));
     editor.open_text(&uri, language, TEXT);
     let finished = world::ask(&editor, json!({ "prompt": "check", "uri": uri })).await;
@@ -134,13 +128,7 @@ async fn hints_are_not_counted_as_problems() {
     .await;
     let mut options = world::options(&model);
     options["language_servers"] = world::language_server(&[]);
-    let editor = Editor::start(Setup {
-        ways: Ways::vscode(),
-        root: project.root().to_owned(),
-        options,
-        ..Setup::default()
-    })
-    .await;
+    let editor = world::vscode(&project, options).await;
     let uri = tests::client::uri(&project.path("a.scripted"));
     editor.open_text(&uri, "scripted", text);
     let finished = world::ask(&editor, json!({ "prompt": "check", "uri": uri })).await;
@@ -366,13 +354,7 @@ async fn asking_the_editor(
     let mut options = world::options(&model);
     options["language_servers"] = world::language_server(&[]);
     options["client"] = json!({ "requests": ["copydesk/query", "copydesk/diagnostics"] });
-    let editor = Editor::start(Setup {
-        ways: Ways::vscode(),
-        root: project.root().to_owned(),
-        options,
-        ..Setup::default()
-    })
-    .await;
+    let editor = world::vscode(&project, options).await;
     let uri = tests::client::uri(&project.path("a.scripted"));
     for (method, canned) in answers(&uri) {
         editor.answer_next(method, canned);

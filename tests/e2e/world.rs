@@ -16,10 +16,19 @@ pub fn options(model: &ScriptedModel) -> Value {
 
 /// An editor over a project, with the scripted model.
 pub async fn editor(ways: Ways, project: &Project, model: &ScriptedModel) -> Editor {
+    configured(ways, project, options(model)).await
+}
+
+/// One that is as VS Code, with these options.
+pub async fn vscode(project: &Project, options: Value) -> Editor {
+    configured(Ways::vscode(), project, options).await
+}
+
+async fn configured(ways: Ways, project: &Project, options: Value) -> Editor {
     Editor::start(Setup {
         ways,
         root: project.root().to_owned(),
-        options: options(model),
+        options,
         ..Setup::default()
     })
     .await

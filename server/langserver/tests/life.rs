@@ -187,12 +187,13 @@ async fn a_server_that_is_being_asked_is_not_idle() {
         idle: Some(Duration::from_millis(100)),
         ..FREE
     };
-    let stand = packages(&["a".into()], &script(), Limits::default(), bounds);
+    let stand = two(&script(), bounds);
     ask(&stand, "a").await;
     let (asking, cancel) = ask_for_ever(&stand, "a").await;
     let asked = pid(&stand, "a");
-    // Longer than it may be idle, several times.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // One that came later and is idle is ended: by then the other would have been.
+    ask(&stand, "b").await;
+    ended(pid(&stand, "b")).await;
     assert!(lives(asked));
     cancel.cancel();
     assert_eq!(asking.await.expect("no panic"), Err(QueryError::Cancelled));
