@@ -145,7 +145,18 @@ async fn exit_codes_say_how_it_ended() {
             "nobody",
         ),
         (&["fix", "a.txt:0"], "counted from 1"),
-        (&["fix", "a.txt:99"], "there is no line 99"),
+        (
+            &["fix", "a.txt:99"],
+            "there is no line 99, the file has 1\n",
+        ),
+        (
+            &["fix", "a.txt:x"],
+            "a.txt:x: what follows a.txt is no place in it. Write a.txt:LINE or a.txt:LINE:COLUMN\n",
+        ),
+        (
+            &["run", "--prompt", "x", "--file", "a.txt:1:2:3"],
+            "what follows a.txt is no place in it",
+        ),
         (&["fix"], "Usage"),
         (&["no-such-command"], "no-such-command"),
     ] {
@@ -262,6 +273,12 @@ async fn a_fix_that_was_denied_is_not_done() {
     }
     let (code, out, err) = run(&project, &["fix", "--read-only", "b.rs"]).await;
     assert_eq!(code, 0, "there is nothing to fix: {out}{err}");
+    // Of this nothing is tried.
+    project.write("b.rs", "VERY BAD\n");
+    let (code, out, err) = run(&project, &["fix", "--read-only", "b.rs"]).await;
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.starts_with("Not fixed:"), "{out}{err}");
+    project.write("b.rs", "fine\n");
     // What lies elsewhere is denied to any run; one that went on without it has done it.
     let outside = project.beside("config").join("x.txt");
     let denied = || Reply::call("write", json!({ "filePath": outside, "content": "" })).into();
@@ -282,6 +299,45 @@ async fn a_fix_that_was_denied_is_not_done() {
     for (expected, said) in [(3, "I may not.\n"), (0, "Fixed.\n")] {
         let (code, out, err) = run(&project, &["fix", "a.rs"]).await;
         assert_eq!((code, &*out), (expected, said), "{err}");
+    }
+}
+
+/// An answer in words is all that a question wants, whatever could not be read for it; a change that was tried and denied is
+/// one that was not made.
+#[tokio::test]
+async fn a_run_whose_every_change_was_denied_ends_as_denied() {
+    let project = Project::with(&[("a.txt", "one\n")]);
+    let outside = project.beside("config").join("x.txt");
+    let edit = json!({ "filePath": "a.txt", "oldString": "one", "newString": "two" });
+    let edit = || Reply::call("edit", edit.clone()).into();
+    let write = || Reply::call("write", json!({ "filePath": outside, "content": "" })).into();
+    let read = || Reply::call("read", json!({ "filePath": outside })).into();
+    let model = ScriptedModel::start([
+        edit(),
+        Reply::text("I would write two.").into(),
+        write(),
+        Reply::text("I may not.").into(),
+        read(),
+        Reply::text("I may not read it.").into(),
+        Reply::text("One.").into(),
+        write(),
+        edit(),
+        Reply::text("Two.").into(),
+    ])
+    .await;
+    configure(&project, &model);
+    for (read_only, expected, answer) in [
+        (true, 3, "I would write two.\n"),
+        (false, 3, "I may not.\n"),
+        (false, 0, "I may not read it.\n"),
+        (true, 0, "One.\n"),
+        (false, 0, "Two.\n"),
+    ] {
+        let mut arguments = vec!["run", "--prompt", "x"];
+        arguments.extend(read_only.then_some("--read-only"));
+        let (code, out, err) = run(&project, &arguments).await;
+        assert_eq!((code, &*out), (expected, answer), "{err}");
+        assert_eq!(err.ends_with("copydesk: denied\n"), expected == 3, "{err}");
     }
 }
 
@@ -386,8 +442,11 @@ async fn a_fix_that_fixes_nothing_has_failed() {
     // What was said need not be said again.
     assert!(err.ends_with("copydesk: failed\n"), "{err}");
     assert!(!err.contains("I would not"), "{err}");
+    // It may not change anything, and the problem is there as before.
     let (code, out, err) = run(&project, &["fix", "a.rs", "--read-only"]).await;
-    assert_eq!(code, 0, "it was not to change anything: {out}{err}");
+    assert_eq!(code, 1, "{out}{err}");
+    assert_eq!(out, "It would take one word.\n", "{err}");
+    assert!(err.ends_with("copydesk: failed\n"), "{err}");
     let (code, out, err) = run(
         &project,
         &["run", "--prompt", "x", "--model", "builtin/quickfix"],

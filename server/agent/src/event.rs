@@ -124,7 +124,7 @@ pub enum Status {
     Failed,
     /// A person cancelled it.
     Cancelled,
-    /// It fixed nothing, and something that it needed was denied.
+    /// It changed nothing, and what it tried to change was denied; of a fix, anything that it tried.
     Denied,
 }
 

@@ -37,8 +37,15 @@ pub(crate) struct Run {
     cure: Option<Cure>,
     /// What servers had not finished about the changes so far.
     open: Option<Open>,
-    /// A call of it was denied.
-    was_denied: bool,
+    denied: Denied,
+}
+
+/// Which of its calls were denied.
+#[derive(Default)]
+struct Denied {
+    any: bool,
+    /// One that would have changed something.
+    change: bool,
 }
 
 /// Why a run ended, when it was not simply done.
@@ -69,7 +76,7 @@ impl Run {
             last_text: String::new(),
             cure: None,
             open: None,
-            was_denied: false,
+            denied: Denied::default(),
         };
         tokio::spawn(async move {
             let (status, message, usage, cure) = match tokio::spawn(run.work()).await {
@@ -147,24 +154,29 @@ impl Run {
         request.messages.push(Message::user(asked));
         let end = self.converse(&mut request, &cx).await;
         self.session.keep(request.messages);
+        end?;
+        let said = || self.last_text.trim().to_owned();
+        let has_changed = !self.outlet.files().is_empty();
+        let is_fix = matches!(self.request.task, Task::Fix(_));
+        // An answer in words may be all that was asked for, as long as nothing else was tried.
+        let needed = match is_fix {
+            true => self.denied.any,
+            false => self.denied.change,
+        };
+        if !has_changed && needed {
+            return Err(End::Denied(said()));
+        }
         // Words alone fix nothing: whoever counts on it must be able to tell.
-        if end.is_ok() && matches!(self.request.task, Task::Fix(_)) {
-            let said = self.last_text.trim().to_owned();
-            let has_changed = !self.outlet.files().is_empty();
-            if !has_changed && self.was_denied {
-                return Err(End::Denied(said));
-            }
-            if !has_changed && !self.request.read_only {
-                return Err(End::Failed(said));
-            }
-            if has_changed {
-                self.cure = self.cure(&problems, before, &cx).await;
-            }
+        if is_fix && !has_changed {
+            return Err(End::Failed(said()));
+        }
+        if is_fix {
+            self.cure = self.cure(&problems, before, &cx).await;
             if matches!(self.cure, Some(Cure::Part { left, of }) if left == of) {
-                return Err(End::Failed(said));
+                return Err(End::Failed(self.last_text.trim().to_owned()));
             }
         }
-        end
+        Ok(())
     }
 
     /// The loop itself.

@@ -57,7 +57,8 @@ pub enum Command {
     },
     /// One run on the files of a folder, without an editor.
     ///
-    /// Exits with 0 when done, 1 when it failed, 2 for wrong usage, 130 when cancelled.
+    /// Exits with 0 when done, 1 when it failed, 2 for wrong usage, 3 when it changed nothing and a change that it tried was
+    /// denied, as `--read-only` does, 130 when cancelled.
     Run {
         /// What to do; `-` or nothing reads it from stdin.
         #[arg(long, value_name = "TEXT")]
@@ -71,7 +72,7 @@ pub enum Command {
     /// Fixes the problems that language servers find in a file, or at one place in it.
     ///
     /// Exits with 0 when all of them are gone, 4 when some are left (or nobody could tell in time), 3 when none was fixed and
-    /// something was denied, as `--read-only` does, 1 when none was fixed; else as `run`.
+    /// something was denied, as `--read-only` does, 1 when none was fixed, with `--read-only` too; else as `run`.
     Fix {
         /// FILE, FILE:LINE or FILE:LINE:COLUMN, counted from 1; the file as seen from --dir, else from here.
         #[arg(value_name = "FILE[:LINE[:COLUMN]]")]

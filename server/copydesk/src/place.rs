@@ -30,7 +30,12 @@ impl Place {
         }
         let path = dir.join(front);
         if !path.exists() {
-            return Err(format!("{} does not exist", path.display()));
+            return Err(match file_in(text, dir) {
+                Some(file) => format!(
+                    "{text}: what follows {file} is no place in it. Write {file}:LINE or {file}:LINE:COLUMN"
+                ),
+                None => format!("{} does not exist", path.display()),
+            });
         }
         if numbers.contains(&0) {
             return Err(format!("{text}: lines and columns are counted from 1"));
@@ -42,6 +47,12 @@ impl Place {
             column: numbers.next(),
         })
     }
+}
+
+/// The file that is there, if what was written begins with one.
+fn file_in<'a>(text: &'a str, dir: &Path) -> Option<&'a str> {
+    let mut fronts = text.rmatch_indices(':').map(|(at, _)| &text[..at]);
+    fronts.find(|front| !front.is_empty() && dir.join(front).is_file())
 }
 
 #[cfg(test)]
@@ -74,7 +85,18 @@ mod tests {
         check("b:7", Ok(("b:7", None, None)));
         check("b:7:2", Ok(("b:7", Some(2), None)));
         check("b:7:2:5", Ok(("b:7", Some(2), Some(5))));
-        check("a.rs:1:2:3", Err("a.rs:1 does not exist"));
+        for no_place in [
+            "a.rs:x",
+            "a.rs:3:x",
+            "a.rs:1:2:3",
+            "a.rs:-1",
+            "a.rs:9999999999",
+            "a.rs:1-2",
+            "a.rs::",
+        ] {
+            check(no_place, Err("what follows a.rs is no place in it"));
+        }
+        check("c.rs:x", Err("c.rs:x does not exist"));
         check("c.rs:3", Err("c.rs does not exist"));
         check("a.rs:0", Err("counted from 1"));
         check("", Err("no file was named"));

@@ -186,8 +186,10 @@ fn focus(file: &str, root: &Path, workspace: &Workspace) -> anyhow::Result<Focus
     let snapshot = workspace
         .read(&uri)
         .map_err(|error| Usage(error.to_string()))?;
-    let lines = snapshot.text.line_count();
-    if let Some(line) = place.line.filter(|line| *line as usize > lines) {
+    // Behind the last line end there may be problems, as that something was never closed.
+    let is_past = |line: &u32| *line as usize > snapshot.text.line_count();
+    if let Some(line) = place.line.filter(is_past) {
+        let lines = snapshot.text.lines_to_read();
         bail!(Usage(format!(
             "{file}: there is no line {line}, the file has {lines}"
         )));

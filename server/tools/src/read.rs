@@ -53,11 +53,7 @@ impl Typed for Read {
         if text.is_empty() {
             return Ok(Output::text(format!("{shown} ({state}) is empty")));
         }
-        // A text that ends in a line end has one more line by LSP's count, and nothing on it.
-        let mut count = text.line_count();
-        if text.line(count - 1).is_none_or(|last| last.is_empty()) {
-            count -= 1;
-        }
+        let count = text.lines_to_read();
         let first = usize::try_from(input.offset.unwrap_or(0)).unwrap_or(usize::MAX);
         if first >= count {
             return Err(ToolError::Input(format!(

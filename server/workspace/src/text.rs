@@ -31,6 +31,13 @@ impl Text {
         self.0.len_lines()
     }
 
+    /// How many lines a person counts: behind the last line end there is none.
+    pub fn lines_to_read(&self) -> usize {
+        let count = self.line_count();
+        let is_empty = self.line_start(count - 1).0 == self.len();
+        count - usize::from(is_empty)
+    }
+
     /// A line, counted from 0, without its end.
     pub fn line(&self, line: usize) -> Option<String> {
         (line < self.line_count()).then(|| {

@@ -136,7 +136,8 @@ impl Run {
         let prepared = prepared.and_then(|prepared| match judge.judge(&prepared) {
             Verdict::Allow => Ok(prepared),
             Verdict::Deny(reason) => {
-                self.was_denied = true;
+                self.denied.any = true;
+                self.denied.change |= prepared.tool.changes(&prepared.input);
                 Err(reason)
             }
         });
