@@ -152,6 +152,29 @@ async fn a_rename_that_would_hit_something_else_is_refused() {
     assert_eq!(renamed(&stand).await.map(|all| all.len()), Ok(2));
 }
 
+/// What lies outside is nobody's to read, whoever would change it.
+#[tokio::test]
+async fn a_rename_that_would_hit_something_outside_does_not_tell_what() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let outside = folder.path().join("outside.rs");
+    write(&outside, "the secret\n");
+    let stand = Stand::scripted(json!(null));
+    let place = workspace::DocumentUri::from_path(&outside).expect("a uri");
+    let edit = json!({"changes": {place.as_str(): [{"range": at(0, 4, 10), "newText": "new"}]}});
+    let stand = stand.acting(script(json!({
+        "textDocument/prepareRename": [[{"answer": {"defaultBehavior": true}}]],
+        "textDocument/rename": [[{"answer": edit}]],
+    })));
+    assert_eq!(
+        renamed(&stand).await,
+        Err(format!(
+            "scripted failed: its rename would change what is not that name: line 1 of {} (outside the workspace). \
+             It may know another text of that file",
+            outside.display()
+        ))
+    );
+}
+
 /// A server that takes other files from disk does not know what is typed in them.
 #[tokio::test]
 async fn what_reads_the_disk_is_not_relied_on_beside_unsaved_text() {

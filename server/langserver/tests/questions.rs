@@ -134,7 +134,8 @@ async fn a_place_in_a_file_that_changed_while_the_server_was_asked_is_left_out()
             let path = place.snapshot.uri.path().and_then(|path| path.file_name());
             path.expect("a name").to_string_lossy().into_owned()
         });
-        (names.collect::<Vec<_>>().join(" "), found.left_out)
+        let names = names.collect::<Vec<_>>().join(" ");
+        (names, found.left_out, found.changed)
     };
     stand.hover("a.rs").await.expect("answered");
     let answers = || {
@@ -146,9 +147,9 @@ async fn a_place_in_a_file_that_changed_while_the_server_was_asked_is_left_out()
     };
     assert_eq!(
         found(&answers).await,
-        ("b.rs dependency.rs c.rs".to_owned(), 0)
+        ("b.rs dependency.rs c.rs".to_owned(), 0, 0)
     );
-    let left_out = ("dependency.rs c.rs".to_owned(), 1);
+    let left_out = ("dependency.rs c.rs".to_owned(), 1, 1);
     let changed = || stand.written("b.rs", &format!("// above\n{text}"), late);
     assert_eq!(found(&changed).await, left_out);
     stand.written("b.rs", text, SystemTime::UNIX_EPOCH);
@@ -158,7 +159,7 @@ async fn a_place_in_a_file_that_changed_while_the_server_was_asked_is_left_out()
     };
     assert_eq!(found(&typed).await, left_out);
     // It is told of it before the next question.
-    let all = ("b.rs dependency.rs c.rs".to_owned(), 0);
+    let all = ("b.rs dependency.rs c.rs".to_owned(), 0, 0);
     assert_eq!(found(&|| ()).await, all);
 }
 

@@ -223,6 +223,63 @@ async fn calls_in_both_directions() {
     assert!(late.contains("has ended since"), "{late}");
 }
 
+/// Who asks for the callers of what libraries use does not mean to read the libraries.
+#[tokio::test]
+async fn few_nodes_outside_the_workspace_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let stand = Stand::scripted(json!(null));
+    let (a, b) = (stand.uri("a.rs"), stand.uri("b.rs"));
+    let (whole, name) = (at(0, 0, 9), at(0, 3, 4));
+    let root = item(a.as_str(), "a", &whole, &name);
+    let mut items: Vec<Value> = (0..60)
+        .map(|number| {
+            let path = folder.path().join(format!("{number}.rs"));
+            stand::write(&path, "fn o() {}\n");
+            let uri = workspace::DocumentUri::from_path(&path).expect("a uri");
+            item(uri.as_str(), "o", &whole, &name)
+        })
+        .collect();
+    items.push(item(b.as_str(), "b", &whole, &name));
+    let edges = |end: &str| -> Vec<Value> {
+        let edge = |item: &Value| json!({end: item, "fromRanges": [name]});
+        items.iter().map(edge).collect()
+    };
+    let stand = stand.acting(script(json!({
+        "textDocument/prepareCallHierarchy": [[{"answer": [root]}]],
+        "textDocument/prepareTypeHierarchy": [[{"answer": [root]}]],
+        "callHierarchy/incomingCalls": [[{"answer": edges("from")}]],
+        "callHierarchy/outgoingCalls": [[{"answer": edges("to")}]],
+        "typeHierarchy/supertypes": [[{"answer": items}]],
+        "typeHierarchy/subtypes": [[{"answer": items}]],
+    })));
+    let (pool, never) = (&stand.pool, never());
+    let root = pool.call_hierarchy(&a, ByteOffset(3), &never).await;
+    let root = &root.expect("answered").value[0];
+    let of_type = pool.type_hierarchy(&a, ByteOffset(3), &never).await;
+    let of_type = &of_type.expect("answered").value[0];
+    let incoming = pool.incoming_calls(root, &never).await.expect("answered");
+    let outgoing = pool.outgoing_calls(root, &never).await.expect("answered");
+    for calls in [incoming, outgoing] {
+        assert_eq!(
+            (calls.value.len(), calls.outside, calls.left_out),
+            (21, 40, 0)
+        );
+        let last = calls.value.last().expect("some");
+        assert_eq!(
+            (shown(&last.item).as_str(), last.sites.len()),
+            ("function b \"fn b() {}\" b", 1)
+        );
+    }
+    let above = pool.supertypes(of_type, &never).await.expect("answered");
+    let below = pool.subtypes(of_type, &never).await.expect("answered");
+    for types in [above, below] {
+        assert_eq!(
+            (types.value.len(), types.outside, types.left_out),
+            (21, 40, 0)
+        );
+    }
+}
+
 #[tokio::test]
 async fn types_in_both_directions() {
     let stand = Stand::scripted(json!(null));

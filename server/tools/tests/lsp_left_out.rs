@@ -30,6 +30,7 @@ fn stand(on: impl FnOnce(&str, &str) -> Value) -> Stand {
     Stand::scripted(&files, |uri| {
         let mut able = able();
         able["implementationProvider"] = json!(true);
+        able["codeActionProvider"] = json!({"resolveProvider": true});
         json!({"capabilities": able, "on": on(&uri("a.rs"), &uri("secret.rs"))})
     })
 }
@@ -181,6 +182,122 @@ async fn places_that_are_all_hidden_are_not_none() {
     }
 }
 
+/// A file that is another by now is no hidden one: to ask again is of use.
+#[tokio::test]
+async fn what_changed_meanwhile_is_told_as_that() {
+    let files = [
+        ("a.rs", TEXT),
+        ("b.rs", TEXT),
+        ("secret.rs", TEXT),
+        (".copydeskignore", "secret.rs\n"),
+    ];
+    let stand = Stand::scripted(&files, |uri| {
+        let mut able = able();
+        able["implementationProvider"] = json!(true);
+        let place = |name: &str| json!({"uri": uri(name), "range": at(0, 3, 4)});
+        let path = uri("b.rs").replace("file://", "");
+        let late = json!({"run": ["touch", "-d", "2100-01-01", path]});
+        let found = |name: &str| json!({"name": "fit", "kind": 12, "location": place(name)});
+        let edge =
+            |name: &str| json!({"from": item("f", &uri(name), 0), "fromRanges": [at(0, 3, 4)]});
+        let (a, b, secret) = (place("a.rs"), place("b.rs"), place("secret.rs"));
+        json!({"capabilities": able, "on": {
+            "textDocument/references": [[late, {"answer": [a, b]}], [{"answer": [a, b, b, secret]}]],
+            "textDocument/implementation": [[{"answer": [b]}]],
+            "workspace/symbol": [[{"answer": [found("b.rs")]}]],
+            "textDocument/prepareCallHierarchy": always(&json!([item("a", &uri("a.rs"), 0)])),
+            "callHierarchy/incomingCalls": [[{"answer": [edge("b.rs")]}], [{"answer": [edge("a.rs"), edge("b.rs")]}]],
+        }})
+    });
+    let changed = "[1 more in a file that changed meanwhile: ask again]";
+    let place = json!({"line": 1, "character": 4});
+    for (operation, more, expected) in [
+        (
+            "findReferences",
+            &place,
+            format!("1 reference in 1 file (ready):\na.rs\n 1:4 fn a() {{}}\n{changed}"),
+        ),
+        (
+            "findReferences",
+            &place,
+            format!(
+                "1 reference in 1 file (ready):\na.rs\n 1:4 fn a() {{}}\n{HIDDEN}\n[2 more in files that changed meanwhile: ask again]"
+            ),
+        ),
+        (
+            "goToImplementation",
+            &place,
+            format!(
+                "No implementation of `a` (a.rs:1:4): scripted found none but in what changed meanwhile (ready)\n{changed}"
+            ),
+        ),
+        (
+            "workspaceSymbol",
+            &json!({"query": "fit"}),
+            format!(
+                "No symbols named `fit`: scripted found none but in what changed meanwhile (ready)\n{changed}"
+            ),
+        ),
+        (
+            "incomingCalls",
+            &place,
+            format!("a a.rs:1: no callers but in what changed meanwhile (ready)\n{changed}"),
+        ),
+        (
+            "incomingCalls",
+            &json!({"line": 1, "query": 1}),
+            format!("a a.rs:1: 1 caller (ready)\n f a.rs:1, calls in 1 (recursion)\n{changed}"),
+        ),
+    ] {
+        let text = stand.ask(operation, "a.rs", more.clone()).await;
+        assert_eq!(text, expected, "{operation}");
+    }
+}
+
+/// What an action would do to a hidden file, and by that what it is called, is not shown: the edit may have come with it, be
+/// that of its command, or be made when it is asked for.
+#[tokio::test]
+async fn actions_of_hidden_files_are_not_named() {
+    let stand = stand(|uri, hidden| {
+        let edit =
+            |uri: &str| json!({"changes": {uri: [{"range": at(0, 0, 2), "newText": "// /"}]}});
+        let steps = json!({"documentChanges": [{"kind": "delete", "uri": hidden}]});
+        let path = hidden.replace("file://", "");
+        let fix = |title: &str| json!({"title": title, "kind": "quickfix"});
+        let all = json!([
+            {"title": "shown", "edit": edit(uri)},
+            {"title": "s3cret edit", "edit": edit(hidden)},
+            {"title": "s3cret steps", "edit": steps},
+            {"title": "s3cret command", "command": {"title": "", "command": "x", "arguments": [{"where": [hidden]}]}},
+            {"title": "s3cret bare", "command": "x", "arguments": [path]},
+        ]);
+        let (mut later, mut lone) = (fix("s3cret later"), fix("s3cret alone"));
+        later["data"] = json!(1);
+        lone["data"] = json!(2);
+        let resolved = |mut action: Value, edit: Value| {
+            action["edit"] = edit;
+            json!([{"answer": action}])
+        };
+        json!({
+            "textDocument/codeAction": [[{"answer": all}], [{"answer": [later, fix("shown")]}], [{"answer": [lone]}]],
+            "codeAction/resolve": [
+                resolved(later.clone(), edit(hidden)),
+                resolved(fix("shown"), edit(uri)),
+                resolved(lone.clone(), steps.clone()),
+            ],
+        })
+    });
+    let place = json!({"line": 1, "character": 4});
+    for expected in [
+        "Code actions at a.rs:1:4 (ready):\n- shown\n[4 more that can't be read, or would change hidden files]",
+        "Code actions at a.rs:1:4 (ready):\n- shown [quickfix]\n[1 more that can't be read, or would change a hidden file]",
+        "scripted has no code actions at a.rs:1:4 that may be shown (ready)\n[1 more that can't be read, or would change a hidden file]",
+    ] {
+        let text = stand.ask("codeActions", "a.rs", place.clone()).await;
+        assert_eq!(text, expected);
+    }
+}
+
 /// What lies in this very file, and can't be read.
 #[tokio::test]
 async fn broken_symbols_and_actions_are_counted() {
@@ -208,15 +325,15 @@ async fn broken_symbols_and_actions_are_counted() {
         ),
         (
             "codeActions",
-            "scripted has no code actions at a.rs:1:4 that can be read (ready)\n[1 more that can't be read]",
+            "scripted has no code actions at a.rs:1:4 that may be shown (ready)\n[1 more that can't be read, or would change a hidden file]",
         ),
         (
             "codeActions",
-            "Code actions at a.rs:1:4 (ready):\n- Do it\n[1 more that can't be read]",
+            "Code actions at a.rs:1:4 (ready):\n- Do it\n[1 more that can't be read, or would change a hidden file]",
         ),
         (
             "applyCodeAction",
-            "! there is no code action \"Do\" at a.rs:1:4. There are none that can be read.\n[1 more that can't be read]",
+            "! there is no code action \"Do\" at a.rs:1:4. There are none that may be shown.\n[1 more that can't be read, or would change a hidden file]",
         ),
     ] {
         let more = match operation {

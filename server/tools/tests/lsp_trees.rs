@@ -74,6 +74,29 @@ async fn calls_are_trees() {
     }
 }
 
+/// Few of those are read, and all counted.
+#[tokio::test]
+async fn what_lies_outside_is_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let item = |name: &str, uri: &str| json!({"name": name, "kind": 12, "uri": uri, "range": at(0, 0, 9), "selectionRange": at(0, 3, 4)});
+    let outside = |number: u32| {
+        let path = folder.path().join(format!("{number}.rs"));
+        std::fs::write(&path, "fn o() {}\n").expect("written");
+        let uri = workspace::DocumentUri::from_path(&path).expect("a uri");
+        json!({"to": item(&format!("o{number}"), uri.as_str()), "fromRanges": []})
+    };
+    let edges: Vec<Value> = (0..60).map(outside).collect();
+    let stand = Stand::scripted(&[("a.rs", "fn a() {}\n")], |uri| {
+        json!({"capabilities": able(), "on": {
+            "textDocument/prepareCallHierarchy": always(&json!([item("a", &uri("a.rs"))])),
+            "callHierarchy/outgoingCalls": always(&json!(edges)),
+        }})
+    });
+    let text = stand.ask("outgoingCalls", "a.rs", json!({"line": 1})).await;
+    let is_counted = text.starts_with("a a.rs:1: 0 calls (ready)\noutside the workspace: o");
+    assert!(is_counted && text.ends_with(" and 45 more"), "{text}");
+}
+
 #[tokio::test]
 async fn a_tree_does_not_ask_for_ever() {
     let text = "f\n".repeat(100);

@@ -32,6 +32,8 @@ pub struct Answer<T> {
     pub server: String,
     /// How many results lie in documents that can't be read here or are not to be shown.
     pub left_out: usize,
+    /// How many of those lie in documents that changed since the server was asked.
+    pub changed: usize,
     /// How many more lie outside of the workspace, and were not read for being so many.
     pub outside: usize,
 }
@@ -128,6 +130,12 @@ pub enum QueryError {
     /// The document to be asked about can't be read.
     #[error("{0}")]
     Unreadable(String),
+    /// What it would change is kept from the model.
+    #[error("{name} failed: it would change a file that is hidden by a .copydeskignore file")]
+    Hidden {
+        /// The server.
+        name: String,
+    },
     /// It answered with an error, or with something that can't be used.
     #[error("{name} failed: {message}")]
     Failed {

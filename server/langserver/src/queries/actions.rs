@@ -1,11 +1,11 @@
 //! Code actions, and the edits that they stand for: their own, those made at resolving, or a command's.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use serde_json::{Value, json};
-use workspace::{ByteRange, Snapshot, Workspace};
+use workspace::{ByteRange, DocumentUri, Reading, Snapshot, Workspace};
 
-use super::{Question, about_range, change::changes};
+use super::{Question, about_range, blocking, change::changes};
 use crate::{
     answer::{Answer, CodeAction, Diagnostic, FileChange, QueryError},
     client::Patience,
@@ -45,10 +45,19 @@ impl Question {
                 .as_str()
                 .is_some_and(|title| stale.contains(title))
         };
-        let mut left_out = broken;
+        let found: Vec<Value> = found.into_iter().filter(|raw| !is_stale(raw)).collect();
+        let workspace = self.workspace.clone();
+        let (found, hidden) = blocking(move || {
+            let mut reading = workspace.reading();
+            let (hidden, shown): (Vec<Value>, Vec<Value>) = found
+                .into_iter()
+                .partition(|raw| is_of_hidden(raw, &mut reading));
+            (shown, hidden.len())
+        })
+        .await?;
+        let mut left_out = broken + hidden;
         let actions = found
             .into_iter()
-            .filter(|raw| !is_stale(raw))
             .filter_map(|raw| {
                 let action = self.action(raw, &asked.texts);
                 left_out += usize::from(action.is_none());
@@ -154,10 +163,8 @@ impl CodeAction {
                 .map_err(|wire::Unfit| self.failed("it resolved the action to none"))?;
         }
         if has_edit(&whole) {
-            return changes(whole["edit"].take(), workspace, texts, server)
-                .await?
-                .map(Known::Edits)
-                .map_err(|error| self.failed(error));
+            let made = changes(whole["edit"].take(), workspace, texts, server);
+            return made.await.map(Known::Edits);
         }
         Ok(Known::Command(match whole["command"].take() {
             Value::Null => self.raw["command"].clone(),
@@ -193,9 +200,7 @@ impl CodeAction {
         }
         for (edit, told) in wanted {
             let when = self.texts.when;
-            let more = changes(edit, workspace, Had { told, when }, server)
-                .await?
-                .map_err(|error| self.failed(error))?;
+            let more = changes(edit, workspace, Had { told, when }, server).await?;
             // The server was told of no change in between: of which text a second edit is, nobody can know.
             let twice = more.iter().flat_map(FileChange::touched).find(|uri| {
                 all.iter()
@@ -233,6 +238,37 @@ impl CodeAction {
             name: self.server.clone(),
             message: message.into(),
         }
+    }
+}
+
+/// Whether what an action does is to a file that is kept from the model: then its title is of that, too.
+fn is_of_hidden(action: &Value, reading: &mut Reading<'_>) -> bool {
+    let parts = ["edit", "command", "arguments"];
+    let mut parts = parts.iter().filter_map(|part| action.get(part));
+    parts.any(|part| names_hidden(part, reading))
+}
+
+fn names_hidden(value: &Value, reading: &mut Reading<'_>) -> bool {
+    let mut is_hidden = |name: &str| {
+        let uri = name.starts_with("file:").then(|| DocumentUri::parse(name));
+        let path = match &uri {
+            Some(uri) => uri.as_ref().ok().and_then(|uri| uri.path()),
+            None => Some(Path::new(name)).filter(|path| path.is_absolute()),
+        };
+        path.is_some_and(|path| reading.is_ignored_for_model(path))
+    };
+    match value {
+        Value::String(name) => is_hidden(name),
+        Value::Array(all) => all.iter().any(|one| names_hidden(one, reading)),
+        Value::Object(all) => {
+            all.keys().any(|key| is_hidden(key))
+                || all
+                    .iter()
+                    // What is to be written is no name.
+                    .filter(|(key, _)| *key != "newText")
+                    .any(|(_, one)| names_hidden(one, reading))
+        }
+        _ => false,
     }
 }
 

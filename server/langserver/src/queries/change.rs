@@ -26,9 +26,10 @@ pub(super) async fn changes(
     workspace: &Arc<Workspace>,
     texts: Had,
     server: &Source,
-) -> Result<Result<Vec<FileChange>, String>, QueryError> {
+) -> Result<Vec<FileChange>, QueryError> {
     let (workspace, server) = (workspace.clone(), server.clone());
-    blocking(move || {
+    let name = server.name().to_owned();
+    let made: Result<Vec<FileChange>, Refused> = blocking(move || {
         let mut making = Making {
             reading: workspace.reading(),
             texts: &texts,
@@ -40,7 +41,24 @@ pub(super) async fn changes(
             .map(|step| making.change(step))
             .collect()
     })
-    .await
+    .await?;
+    made.map_err(|refused| match refused {
+        Refused::Hidden => QueryError::Hidden { name },
+        Refused::Because(message) => QueryError::Failed { name, message },
+    })
+}
+
+/// Why an edit is none that could be made.
+enum Refused {
+    /// It is of a file that is kept from the model. Only the server has named it.
+    Hidden,
+    Because(String),
+}
+
+impl From<String> for Refused {
+    fn from(why: String) -> Self {
+        Self::Because(why)
+    }
 }
 
 /// The files as they are after the steps so far.
@@ -53,7 +71,7 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    fn change(&mut self, step: Step) -> Result<FileChange, String> {
+    fn change(&mut self, step: Step) -> Result<FileChange, Refused> {
         let step = match step {
             Step::Edit(edit) => return Ok(FileChange::Edit(self.edit(edit)?)),
             Step::File(step) => step,
@@ -87,7 +105,7 @@ impl Making<'_> {
         Ok(FileChange::File(step))
     }
 
-    fn edit(&mut self, edit: DocumentEdit) -> Result<FileEdit, String> {
+    fn edit(&mut self, edit: DocumentEdit) -> Result<FileEdit, Refused> {
         let DocumentEdit {
             uri,
             version,
@@ -95,8 +113,7 @@ impl Making<'_> {
         } = edit;
         let path = uri.path();
         if path.is_some_and(|path| self.reading.is_ignored_for_model(path)) {
-            // Only the server has named it.
-            return Err("it would change a file that is hidden by a .copydeskignore file".into());
+            return Err(Refused::Hidden);
         }
         if !self.made.contains_key(&uri)
             && let (Some(wanted), Some((_, had))) = (version, self.texts.get(&uri))
@@ -104,7 +121,8 @@ impl Making<'_> {
         {
             return Err(format!(
                 "the edit of {uri} is for another version of it ({wanted}, not {had})"
-            ));
+            )
+            .into());
         }
         let snapshot = self
             .text(&uri)?

@@ -1,14 +1,14 @@
 //! Call and type hierarchies: a node is given back to the server as it came, but where it is now.
 
 use serde_json::{Value, json};
-use workspace::{ByteOffset, ByteRange};
+use workspace::{ByteOffset, ByteRange, DocumentUri, Reading};
 
-use super::{Question, about_range, rename::Same};
+use super::{Question, Reach, about_range, places::OUTSIDE, rename::Same};
 use crate::{
     answer::{Answer, Call, HierarchyItem, Location, QueryError, SymbolKind},
     queries::texts::Shelf,
     server::{About, Had, Source},
-    wire::{self, Node},
+    wire::{self, Node, Read},
 };
 
 /// Which calls.
@@ -36,8 +36,8 @@ impl Question {
     ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
         let (asked, complete) = self.ask_at(method, at).await?;
         let read = self.fit(method, wire::read_nodes(&asked.answer))?;
-        let (value, left_out) = self.items(read.found, asked.texts).await?;
-        Ok(self.answered(value, complete, left_out + read.broken))
+        let nodes = self.nodes(read, asked.texts).await?;
+        Ok(self.shown(nodes, complete))
     }
 
     /// The next nodes of a type hierarchy.
@@ -48,8 +48,8 @@ impl Question {
     ) -> Result<Answer<Vec<HierarchyItem>>, QueryError> {
         let (asked, complete) = self.ask(method, |about| about_item(about, &item)).await?;
         let read = self.fit(method, wire::read_nodes(&asked.answer))?;
-        let (value, left_out) = self.items(read.found, asked.texts).await?;
-        Ok(self.answered(value, complete, left_out + read.broken))
+        let nodes = self.nodes(read, asked.texts).await?;
+        Ok(self.shown(nodes, complete))
     }
 
     /// The next edges of a call hierarchy.
@@ -63,16 +63,20 @@ impl Question {
             Way::Outgoing => ("callHierarchy/outgoingCalls", "to"),
         };
         let (asked, complete) = self.ask(method, |about| about_item(about, &item)).await?;
-        let read = self.fit(method, wire::read_calls(&asked.answer, end))?;
-        let caller = self.document.uri.clone();
-        let uris = read.found.iter().map(|(node, _)| node.uri.clone());
-        let uris = uris.chain([caller.clone()]).collect();
-        let server = self.server.clone();
-        let (value, left_out) = self
-            .with_texts(asked.texts, uris, move |shelf| {
-                let mut left_out = read.broken;
-                let mut calls = Vec::with_capacity(read.found.len());
-                for (node, ranges) in read.found {
+        let Read { found, broken } = self.fit(method, wire::read_calls(&asked.answer, end))?;
+        let (caller, server) = (self.document.uri.clone(), self.server.clone());
+        let choose = {
+            let caller = caller.clone();
+            move |reading: &mut Reading<'_>| {
+                let (found, outside) = near(found, |(node, _)| &node.uri, reading);
+                let uris = found.iter().map(|(node, _)| node.uri.clone());
+                (uris.chain([caller]).collect(), (found, outside))
+            }
+        };
+        let calls = self
+            .with_texts_of(asked.texts, choose, move |(found, outside), shelf| {
+                let mut calls = Shown::new(broken, outside);
+                for (node, ranges) in found {
                     // A call stands in the text of who calls.
                     let uri = match way {
                         Way::Incoming => node.uri.clone(),
@@ -82,35 +86,100 @@ impl Question {
                         .into_iter()
                         .filter_map(|range| shelf.place(&(uri.clone(), range)))
                         .collect();
-                    match hierarchy_item(node, shelf, &server) {
-                        Some(item) => calls.push(Call { item, sites }),
-                        None => left_out += 1,
-                    }
+                    let call = |item| Call { item, sites };
+                    calls.put(node, shelf, &server, call);
                 }
-                (calls, left_out)
+                calls
             })
             .await?;
-        Ok(self.answered(value, complete, left_out))
+        Ok(self.shown(calls, complete))
     }
 
-    async fn items(
+    async fn nodes(
         &self,
-        nodes: Vec<Node>,
+        Read { found, broken }: Read<Node>,
         texts: Had,
-    ) -> Result<(Vec<HierarchyItem>, usize), QueryError> {
-        let uris = nodes.iter().map(|node| node.uri.clone()).collect();
+    ) -> Result<Shown<HierarchyItem>, QueryError> {
         let server = self.server.clone();
-        self.with_texts(texts, uris, move |shelf| {
-            let all = nodes.len();
-            let items: Vec<_> = nodes
-                .into_iter()
-                .filter_map(|node| hierarchy_item(node, shelf, &server))
-                .collect();
-            let left_out = all - items.len();
-            (items, left_out)
+        let choose = move |reading: &mut Reading<'_>| {
+            let (found, outside) = near(found, |node| &node.uri, reading);
+            let uris = found.iter().map(|node| node.uri.clone()).collect();
+            (uris, (found, outside))
+        };
+        self.with_texts_of(texts, choose, move |(found, outside), shelf| {
+            let mut nodes = Shown::new(broken, outside);
+            for node in found {
+                nodes.put(node, shelf, &server, |item| item);
+            }
+            nodes
         })
         .await
     }
+
+    fn shown<T>(&self, shown: Shown<T>, reach: Reach) -> Answer<Vec<T>> {
+        Answer {
+            changed: shown.changed,
+            outside: shown.outside,
+            ..self.answered(shown.found, reach, shown.left_out)
+        }
+    }
+}
+
+/// What became of an answer's nodes.
+struct Shown<T> {
+    found: Vec<T>,
+    /// How many can't be read or are not to be shown, and how many of those because of a change.
+    left_out: usize,
+    changed: usize,
+    /// How many lie outside of the workspace, and were not read.
+    outside: usize,
+}
+
+impl<T> Shown<T> {
+    fn new(broken: usize, outside: usize) -> Self {
+        Self {
+            found: Vec::new(),
+            left_out: broken,
+            changed: 0,
+            outside,
+        }
+    }
+
+    fn put(
+        &mut self,
+        node: Node,
+        shelf: &Shelf,
+        server: &Source,
+        made: impl FnOnce(HierarchyItem) -> T,
+    ) {
+        let has_changed = shelf.has_changed(&node.uri);
+        let Some(item) = hierarchy_item(node, shelf, server) else {
+            self.left_out += 1;
+            self.changed += usize::from(has_changed);
+            return;
+        };
+        self.found.push(made(item));
+    }
+}
+
+/// All in the workspace and a few outside of it, and how many more there are: who asks for the callers of a library's
+/// function does not mean to read the library.
+fn near<T>(
+    found: Vec<T>,
+    uri: impl Fn(&T) -> &DocumentUri,
+    reading: &mut Reading<'_>,
+) -> (Vec<T>, usize) {
+    let (mut outside, mut more) = (0, 0);
+    let mut is_near = |one: &T| {
+        if uri(one).path().is_none_or(|path| reading.contains(path)) {
+            return true;
+        }
+        let is_few = outside < OUTSIDE;
+        *(if is_few { &mut outside } else { &mut more }) += 1;
+        is_few
+    };
+    let near = found.into_iter().filter(|one| is_near(one)).collect();
+    (near, more)
 }
 
 fn hierarchy_item(node: Node, shelf: &Shelf, server: &Source) -> Option<HierarchyItem> {

@@ -213,6 +213,7 @@ impl Question {
             caution,
             server: self.server.name().to_owned(),
             left_out,
+            changed: 0,
             outside: 0,
         }
     }

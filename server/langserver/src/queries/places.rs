@@ -14,7 +14,7 @@ use crate::{
 
 /// So many places outside of the workspace are read of an answer: a name of a library has thousands there, and who asks
 /// for it mostly means those in the project.
-const OUTSIDE: usize = 20;
+pub(super) const OUTSIDE: usize = 20;
 /// The same of those whose paths have the part that was asked for.
 const OUTSIDE_NAMED: usize = 300;
 
@@ -92,6 +92,7 @@ impl Question {
         let located = self.locate(read, asked.texts, part).await?;
         Ok(Answer {
             outside: located.outside,
+            changed: located.changed,
             ..self.answered(located.read, complete, located.left_out)
         })
     }
@@ -149,11 +150,12 @@ impl Question {
         };
         self.with_texts_of(texts, choose, move |(found, outside), shelf| {
             let mut known = BTreeSet::new();
-            let mut left_out = broken;
+            let (mut left_out, mut changed) = (broken, 0);
             let mut locations = Vec::with_capacity(found.len());
             for place in &found {
                 let Some(location) = shelf.place(place) else {
                     left_out += 1;
+                    changed += usize::from(shelf.has_changed(&place.0));
                     continue;
                 };
                 if known.insert((&place.0, location.range)) {
@@ -163,6 +165,7 @@ impl Question {
             Located {
                 read: locations,
                 left_out,
+                changed,
                 outside,
             }
         })
@@ -175,6 +178,8 @@ struct Located {
     read: Vec<Location>,
     /// How many could not be read.
     left_out: usize,
+    /// How many of those because of a change.
+    changed: usize,
     /// How many lie outside of the workspace, and were not.
     outside: usize,
 }

@@ -74,16 +74,20 @@ impl Question {
         if edit.is_null() {
             return Err(refused());
         }
-        let changes = changes(edit, &self.workspace, asked.texts, &self.server)
-            .await?
-            .map_err(|error| self.failed(error))?;
+        let changes = changes(edit, &self.workspace, asked.texts, &self.server).await?;
         // Of a name that is no word, as an operator, this can't be told.
         let names = Names::new(old.iter().map(String::as_str), new_name);
         if let Some((file, miss)) = names.as_ref().and_then(|names| names.missed(&changes)) {
+            let path = file.uri.path();
+            let is_inside = path.is_none_or(|path| self.workspace.contains(path));
+            // What lies outside is nobody's to read.
+            let which = match is_inside {
+                true => format!(", which is `{}`", miss.text),
+                false => " (outside the workspace)".to_owned(),
+            };
             return Err(self.failed(format!(
-                "its rename would change what is not that name: line {} of {}, which is `{}`. It may know another text of \
-                 that file",
-                miss.line, file.uri, miss.text
+                "its rename would change what is not that name: line {} of {}{which}. It may know another text of that file",
+                miss.line, file.uri
             )));
         }
         let caution = match self.caution() {

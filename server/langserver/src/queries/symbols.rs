@@ -42,9 +42,9 @@ impl Question {
         let read = self.fit(METHOD, wire::read_found(&asked.answer))?;
         let found = self.resolved(read.found).await;
         let uris = found.iter().map(|one| one.uri.clone()).collect();
-        let (value, left_out) = self
+        let (value, left_out, changed) = self
             .with_texts(asked.texts, uris, move |shelf| {
-                let mut left_out = read.broken;
+                let (mut left_out, mut changed) = (read.broken, 0);
                 let symbols = found
                     .into_iter()
                     .filter_map(|one| {
@@ -55,7 +55,10 @@ impl Question {
                                 range: named(&one.name, &snapshot.text, all(&snapshot.text)),
                             }),
                         };
-                        left_out += usize::from(place.is_none());
+                        if place.is_none() {
+                            left_out += 1;
+                            changed += usize::from(shelf.has_changed(&one.uri));
+                        }
                         Some(FoundSymbol {
                             name: one.name,
                             kind: SymbolKind(one.kind),
@@ -64,10 +67,13 @@ impl Question {
                         })
                     })
                     .collect::<Vec<_>>();
-                (symbols, left_out)
+                (symbols, left_out, changed)
             })
             .await?;
-        Ok(self.answered(value, complete, left_out))
+        Ok(Answer {
+            changed,
+            ..self.answered(value, complete, left_out)
+        })
     }
 
     /// Symbols that came without a range, with it, as far as the server says it.

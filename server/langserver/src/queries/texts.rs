@@ -14,15 +14,22 @@ use crate::{
 /// From so many files on that are on disk alone, several are read at a time.
 const MANY: usize = 16;
 
-/// Texts by name; what can't be read or is not to be shown is `None`.
+/// Texts by name.
 pub(super) struct Shelf {
     pub encoding: Encoding,
-    read: BTreeMap<DocumentUri, Option<Snapshot>>,
+    read: Texts,
 }
+
+type Texts = BTreeMap<DocumentUri, Result<Snapshot, Missing>>;
 
 impl Shelf {
     pub fn text(&self, uri: &DocumentUri) -> Option<&Snapshot> {
-        self.read.get(uri)?.as_ref()
+        self.read.get(uri)?.as_ref().ok()
+    }
+
+    /// Whether a text is missing because there is another by now.
+    pub fn has_changed(&self, uri: &DocumentUri) -> bool {
+        matches!(self.read.get(uri), Some(Err(Missing::Other(_))))
     }
 
     pub fn place(&self, (uri, range): &Place) -> Option<Location> {
@@ -69,16 +76,16 @@ fn read_all(
     reading: &mut Reading<'_>,
     texts: &Had,
     uris: Vec<DocumentUri>,
-) -> BTreeMap<DocumentUri, Option<Snapshot>> {
-    let mut all: BTreeMap<DocumentUri, Option<Snapshot>> =
-        uris.into_iter().map(|uri| (uri, None)).collect();
+) -> Texts {
+    let unread = |uri| (uri, Err(Missing::Unreadable));
+    let mut all: Texts = uris.into_iter().map(unread).collect();
     let mut wanted: Vec<_> = all.iter_mut().collect();
-    let read = |reading: &mut Reading<'_>, part: &mut [(&DocumentUri, &mut Option<Snapshot>)]| {
+    let read = |reading: &mut Reading<'_>,
+                part: &mut [(&DocumentUri, &mut Result<Snapshot, Missing>)]| {
         for (uri, text) in part {
             **text = match text_of(reading, texts, uri) {
-                Ok(meant) => Some(meant),
-                Err(Missing::Other(new)) if may_be_unpacked(workspace, reading, &new) => Some(new),
-                Err(_) => None,
+                Err(Missing::Other(new)) if may_be_unpacked(workspace, reading, &new) => Ok(new),
+                meant => meant,
             };
         }
     };

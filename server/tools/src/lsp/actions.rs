@@ -7,7 +7,7 @@ use futures::future::join_all;
 use langserver::{Answer, CodeAction, Diagnostic, FileChange, QueryError};
 use workspace::{ByteRange, DocumentUri, Edit};
 
-use super::{Call, Spot, Unanswered, change, left_out::broken, trust};
+use super::{Call, Spot, Unanswered, change, left_out, trust};
 use crate::{
     context::Context,
     tool::{Output, ToolError},
@@ -24,7 +24,7 @@ pub async fn list(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
                 "{} has no code actions at {place}{} ({trust})\n{}",
                 answer.server,
                 readable(&answer),
-                broken(answer.left_out)
+                left_out::of_actions(answer.left_out)
             ),
             truncated: answer.left_out > 0,
             ..Output::default()
@@ -34,7 +34,7 @@ pub async fn list(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
     for action in &answer.value {
         text.push_str(&format!("- {}{}\n", action.title, tags(action)));
     }
-    text.push_str(&broken(answer.left_out));
+    text.push_str(&left_out::of_actions(answer.left_out));
     Ok(Output {
         text,
         truncated: answer.left_out > 0,
@@ -42,11 +42,11 @@ pub async fn list(call: &Call<'_>, spot: &Spot) -> Result<Output, Unanswered> {
     })
 }
 
-/// What is said behind "none", if there are some that no one can read.
+/// What is said behind "none", if there are some that are not shown.
 fn readable<T>(answer: &Answer<T>) -> &'static str {
     match answer.left_out {
         0 => "",
-        _ => " that can be read",
+        _ => " that may be shown",
     }
 }
 
@@ -146,7 +146,7 @@ fn chosen<'a>(actions: &'a [CodeAction], title: &str) -> Result<&'a CodeAction, 
 }
 
 fn titles(answer: &Answer<Vec<CodeAction>>) -> String {
-    let left_out = broken(answer.left_out);
+    let left_out = left_out::of_actions(answer.left_out);
     if answer.value.is_empty() {
         let none = format!(" There are none{}.\n{left_out}", readable(answer));
         return none.trim_end().to_owned();
@@ -178,7 +178,9 @@ async fn ask(spot: &Spot, cx: &Context) -> Result<Answer<Vec<CodeAction>>, Query
     }
     answer.value.retain(|action| action.disabled.is_none());
     answer.value.sort_by_key(|action| !is_fix(action));
-    answer.value = each_fix_once(answer.value, cx).await;
+    let (shown, hidden) = each_fix_once(answer.value, cx).await;
+    answer.value = shown;
+    answer.left_out += hidden;
     Ok(answer)
 }
 
@@ -209,20 +211,30 @@ async fn ask_about(
 
 /// A server may offer one fix twice, by different ways of finding it (rust-analyzer its own and
 /// rustc's): whoever has to choose between them should see one. They are held together by what they
-/// make of the text; one of which that is not known soon, or only when it has run, stands for itself.
-async fn each_fix_once(actions: Vec<CodeAction>, cx: &Context) -> Vec<CodeAction> {
+/// make of the text; one of which that is not known soon, or only when it has run, stands for itself. What would change a
+/// file that is kept from the model is not shown, but counted: its title is of that file.
+async fn each_fix_once(actions: Vec<CodeAction>, cx: &Context) -> (Vec<CodeAction>, usize) {
     const MOST: usize = 12;
     let fixes = actions.iter().filter(|action| is_fix(action)).count();
-    if !(2..=MOST).contains(&fixes) {
-        return actions;
+    if !(1..=MOST).contains(&fixes) {
+        return (actions, 0);
     }
     let made = join_all(actions.iter().map(async |action| match is_fix(action) {
         true => makes(action, cx).await,
-        false => None,
+        false => Makes::Unknown,
     }));
     let made = made.await;
+    let mut hidden = 0;
     let mut kept: Vec<(CodeAction, Option<Texts>)> = Vec::new();
     for (action, makes) in actions.into_iter().zip(made) {
+        let makes = match makes {
+            Makes::Hidden => {
+                hidden += 1;
+                continue;
+            }
+            Makes::Texts(texts) => Some(texts),
+            Makes::Unknown => None,
+        };
         let twin = kept
             .iter_mut()
             .find(|(_, other)| makes.is_some() && *other == makes);
@@ -231,16 +243,35 @@ async fn each_fix_once(actions: Vec<CodeAction>, cx: &Context) -> Vec<CodeAction
             None => kept.push((action, makes)),
         }
     }
-    kept.into_iter().map(|(action, _)| action).collect()
+    let kept = kept.into_iter().map(|(action, _)| action).collect();
+    (kept, hidden)
 }
 
 /// Documents, and what is to stand in them.
 type Texts = Vec<(DocumentUri, String)>;
 
-/// The texts that an action makes; `None` if that can't be known without making it.
-async fn makes(action: &CodeAction, cx: &Context) -> Option<Texts> {
-    let preview = cx.pool.preview(action, PREVIEW, &cx.cancel);
-    let files = preview.await.ok()??;
+/// What an action does.
+enum Makes {
+    Texts(Texts),
+    /// That can't be known without doing it.
+    Unknown,
+    /// Something to a file that is kept from the model.
+    Hidden,
+}
+
+async fn makes(action: &CodeAction, cx: &Context) -> Makes {
+    let files = match cx.pool.preview(action, PREVIEW, &cx.cancel).await {
+        Ok(Some(files)) => files,
+        Err(QueryError::Hidden { .. }) => return Makes::Hidden,
+        Ok(None) | Err(_) => return Makes::Unknown,
+    };
+    let mut paths = files
+        .iter()
+        .flat_map(FileChange::touched)
+        .filter_map(|uri| uri.path());
+    if paths.any(|path| cx.workspace.is_ignored_for_model(path)) {
+        return Makes::Hidden;
+    }
     let texts = files.into_iter().map(|file| {
         let FileChange::Edit(file) = file else {
             return None;
@@ -248,7 +279,9 @@ async fn makes(action: &CodeAction, cx: &Context) -> Option<Texts> {
         let edit = Edit::new(file.snapshot, file.edits).ok()?;
         Some((file.uri, edit.result().to_string()))
     });
-    texts.collect()
+    texts
+        .collect::<Option<Texts>>()
+        .map_or(Makes::Unknown, Makes::Texts)
 }
 
 fn is_fix(action: &CodeAction) -> bool {

@@ -10,7 +10,7 @@ use super::{
     Call, Unanswered,
     at::{Aim, LISTED, Spot, Wanted, candidates, has_body, head},
     covers,
-    left_out::left_out,
+    left_out::LeftOut,
     line_of,
     names::{bare, is_module_name, name_in, occurrences},
     outline::found_line,
@@ -282,7 +282,8 @@ pub async fn in_the_project(
         Err(error) => return Err(error.into()),
     };
     let trust = trust(&answer);
-    let not_shown = left_out(answer.left_out);
+    let left_out = LeftOut::of(&answer);
+    let not_shown = left_out.lines();
     let mut named: Vec<(usize, FoundSymbol)> = answer
         .value
         .into_iter()
@@ -306,10 +307,7 @@ pub async fn in_the_project(
         return nothing(format!(
             ", and {} knows no symbol of that name{} ({trust}): check the spelling, or `grep` for it\n{not_shown}",
             answer.server,
-            match answer.left_out {
-                0 => "",
-                _ => " that may be shown",
-            }
+            left_out.but()
         ));
     };
     let is_one = match named.len() {
@@ -341,7 +339,7 @@ pub async fn in_the_project(
         text.push_str(&found_line(found, cx));
     }
     text.push_str(&not_shown);
-    let truncated = named.len() > LISTED || answer.left_out > 0;
+    let truncated = named.len() > LISTED || left_out.is_any();
     Ok(Named::One(Aim::Several(Output {
         text,
         truncated,

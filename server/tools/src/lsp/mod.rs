@@ -15,6 +15,7 @@ mod names;
 mod outline;
 mod outlines;
 mod places;
+mod rust_text;
 mod tests_apart;
 mod tree;
 mod unseen;
@@ -407,7 +408,9 @@ fn advised(error: &QueryError, instead: &str) -> ToolError {
         QueryError::TimedOut { .. } | QueryError::Died { .. } => {
             format!("{error}. Ask again, or {instead}")
         }
-        QueryError::Unreadable(_) | QueryError::Failed { .. } => error.to_string(),
+        QueryError::Unreadable(_) | QueryError::Hidden { .. } | QueryError::Failed { .. } => {
+            error.to_string()
+        }
     };
     ToolError::Failed(text)
 }

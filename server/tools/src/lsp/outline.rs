@@ -7,12 +7,12 @@ use workspace::Snapshot;
 
 use super::{
     Call, Unanswered, count,
-    left_out::{broken, left_out, none},
+    left_out::{LeftOut, broken},
     line_of, line_text,
     names::{bare, name_in},
     outlines::{is_callable, type_name},
     position,
-    tests_apart::{is_in_test_module, is_test_name, is_test_path},
+    tests_apart::{TestModules, is_test_name, is_test_path},
     trust, trust_of,
 };
 use crate::{
@@ -244,23 +244,28 @@ pub async fn workspace(call: &Call<'_>) -> Result<Output, Unanswered> {
     let near = &call.file.snapshot.uri;
     let answer = cx.pool.workspace_symbols(near, query, &cx.cancel).await?;
     let trust = trust(&answer);
+    let left_out = LeftOut::of(&answer);
     if answer.value.is_empty() {
         return Ok(Output {
             text: format!(
-                "No symbols named `{query}`: {} {} ({trust})\n{}",
+                "No symbols named `{query}`: {} found none{} ({trust})\n{}",
                 answer.server,
-                none(answer.left_out),
-                left_out(answer.left_out)
+                left_out.but(),
+                left_out.lines()
             ),
-            truncated: answer.left_out > 0,
+            truncated: left_out.is_any(),
             ..Output::default()
         });
     }
+    let mut modules = TestModules::default();
     let mut found: Vec<(bool, u8, usize, &FoundSymbol)> = answer
         .value
         .iter()
         .enumerate()
-        .map(|(order, symbol)| (is_test(symbol, cx), fit(&symbol.name, query), order, symbol))
+        .map(|(order, symbol)| {
+            let is_test = is_test(symbol, &mut modules, cx);
+            (is_test, fit(&symbol.name, query), order, symbol)
+        })
         .collect();
     found.sort_by_key(|(test, fit, order, _)| (*test, *fit, *order));
     let mut text = format!("{} ({trust}):\n", count(found.len(), "symbol"));
@@ -276,10 +281,10 @@ pub async fn workspace(call: &Call<'_>) -> Result<Output, Unanswered> {
     if more > 0 {
         let _ = writeln!(text, "[{more} more: a longer `query` narrows it]");
     }
-    text.push_str(&left_out(answer.left_out));
+    text.push_str(&left_out.lines());
     Ok(Output {
         text,
-        truncated: more + answer.left_out > 0,
+        truncated: more > 0 || left_out.is_any(),
         ..Output::default()
     })
 }
@@ -294,12 +299,12 @@ fn fit(name: &str, query: &str) -> u8 {
     }
 }
 
-fn is_test(symbol: &FoundSymbol, cx: &Context) -> bool {
+fn is_test(symbol: &FoundSymbol, modules: &mut TestModules, cx: &Context) -> bool {
     let place = &symbol.place;
     is_test_path(&cx.shown(&place.snapshot.uri))
         || is_test_name(&symbol.name)
         || symbol.container.as_deref().is_some_and(is_test_name)
-        || is_in_test_module(&place.snapshot, place.range.start)
+        || modules.hold(&place.snapshot, place.range.start)
 }
 
 /// `path:line:column kind name in container`.

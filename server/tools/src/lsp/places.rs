@@ -6,10 +6,7 @@ use langserver::{Answer, Location, Symbol};
 use workspace::Snapshot;
 
 use super::{
-    Call, Spot, count,
-    left_out::{left_out, none},
-    line_of, line_text, listing,
-    outlines::is_callable,
+    Call, Spot, count, left_out::LeftOut, line_of, line_text, listing, outlines::is_callable,
     position, trust,
 };
 use crate::tool::Output;
@@ -45,7 +42,7 @@ pub async fn declarations(
     for location in &answer.value {
         text.push_str(&declaration(call, location, &note).await);
     }
-    text.push_str(&left_out(answer.left_out));
+    text.push_str(&LeftOut::of(answer).lines());
     Output::text(text)
 }
 
@@ -56,17 +53,18 @@ pub async fn uses(
     what: &str,
     answer: &Answer<Vec<Location>>,
 ) -> Output {
+    let left_out = LeftOut::of(answer);
     if answer.value.is_empty() && answer.outside == 0 {
         return Output {
             text: format!(
-                "No {what} of {}: {} {} ({})\n{}",
+                "No {what} of {}: {} found none{} ({})\n{}",
                 spot.described(call.cx),
                 answer.server,
-                none(answer.left_out),
+                left_out.but(),
                 trust(answer),
-                left_out(answer.left_out)
+                left_out.lines()
             ),
-            truncated: answer.left_out > 0,
+            truncated: left_out.is_any(),
             ..Output::default()
         };
     }
@@ -81,9 +79,9 @@ pub async fn uses(
             listing.summary,
             trust(answer),
             listing.body,
-            left_out(answer.left_out)
+            left_out.lines()
         ),
-        truncated: listing.truncated || answer.left_out > 0,
+        truncated: listing.truncated || left_out.is_any(),
         ..Output::default()
     }
 }

@@ -1,9 +1,11 @@
 //! Which places are tests: told apart, since who asks for callers mostly means the others. By path and by text; the rest
 //! is for outlines.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
-use workspace::{ByteOffset, ByteRange, Snapshot};
+use workspace::{ByteOffset, ByteRange, DocumentUri, Revision, Snapshot};
+
+use super::rust_text::{Kind, Tokens};
 
 /// Whether a whole file holds tests, by its path in the project.
 pub fn is_test_path(path: &str) -> bool {
@@ -43,11 +45,19 @@ pub fn is_test_path(path: &str) -> bool {
             && (stem.ends_with("Test") || stem.ends_with("Tests")))
 }
 
-/// Whether a place lies in a module that is built for tests alone.
-pub fn is_in_test_module(snapshot: &Snapshot, at: ByteOffset) -> bool {
-    test_modules(snapshot)
-        .iter()
-        .any(|module| holds(module, at))
+/// The test modules of the files that an answer names, each read once.
+#[derive(Default)]
+pub struct TestModules(HashMap<Key, Vec<ByteRange>>);
+
+type Key = (DocumentUri, Revision, usize);
+
+impl TestModules {
+    /// Whether a place lies in a module that is built for tests alone.
+    pub fn hold(&mut self, snapshot: &Snapshot, at: ByteOffset) -> bool {
+        let key = (snapshot.uri.clone(), snapshot.revision, snapshot.text.len());
+        let modules = self.0.entry(key).or_insert_with(|| test_modules(snapshot));
+        modules.iter().any(|module| holds(module, at))
+    }
 }
 
 /// Whether a module has this place.
@@ -66,118 +76,156 @@ pub fn test_modules(snapshot: &Snapshot) -> Vec<ByteRange> {
         return Vec::new();
     }
     let text = snapshot.text.to_string();
-    let is_module = |line: &str| line.starts_with("mod ") && line.trim_end().ends_with('{');
-    let mut modules: Vec<ByteRange> = Vec::new();
-    for (at, _) in text.match_indices("#[cfg(test)]") {
-        let start = ByteOffset(at);
-        let is_inside = modules.last().is_some_and(|module| holds(module, start));
-        let is_whole_line = at == 0 || text[..at].ends_with('\n');
-        if is_inside || !is_whole_line || !text[at..].lines().skip(1).take(2).any(is_module) {
+    // Most files have none, and need not be read.
+    match text.contains("cfg") {
+        true => modules_of(&text),
+        false => Vec::new(),
+    }
+}
+
+fn modules_of(text: &str) -> Vec<ByteRange> {
+    let mut modules = Vec::new();
+    let mut tokens = Tokens::of(text);
+    // Of the whole file something may be said before anything else.
+    let mut is_first = true;
+    while let Some(token) = tokens.next() {
+        let was_first = std::mem::take(&mut is_first);
+        if token.kind != Kind::Sign(b'#') {
             continue;
         }
-        let end = ByteOffset(at + block_end(&text[at..]));
-        modules.push(ByteRange { start, end });
+        let mut ahead = tokens.clone();
+        let Some(attribute) = attribute(&mut ahead) else {
+            continue;
+        };
+        tokens = ahead;
+        is_first = was_first && attribute.is_inner;
+        match (attribute.is_for_tests, attribute.is_inner) {
+            (true, true) if was_first => return vec![ByteRange::new(0, text.len())],
+            (true, false) => {
+                let mut ahead = tokens.clone();
+                if let Some(end) = module_end(&mut ahead) {
+                    modules.push(ByteRange::new(token.start, end));
+                    // What is inside belongs to it.
+                    tokens = ahead;
+                }
+            }
+            _ => {}
+        }
     }
     modules
 }
 
-/// Where the first block of a Rust text ends: strings, characters and comments may have braces of their own. One that is
-/// still being written goes on to the end.
-fn block_end(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let (mut at, mut depth) = (0, 0_usize);
-    while let Some(&byte) = bytes.get(at) {
-        let next = bytes.get(at + 1).copied();
-        at = match (byte, next) {
-            (b'/', Some(b'/')) => after(bytes, at, b"\n"),
-            (b'/', Some(b'*')) => comment_end(bytes, at),
-            (b'"', _) => escaped_end(bytes, at + 1, b'"'),
-            (b'\'', Some(b'\\')) => escaped_end(bytes, at + 1, b'\''),
-            (b'\'', _) => {
-                // A lifetime has no second quote.
-                let one = text[at + 1..].chars().next().map_or(0, char::len_utf8);
-                let is_char = one > 0 && bytes.get(at + 1 + one) == Some(&b'\'');
-                at + 1 + if is_char { one + 1 } else { 0 }
-            }
-            (b'{', _) => {
-                depth += 1;
-                at + 1
-            }
-            (b'}', _) => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return at + 1;
-                }
-                at + 1
-            }
-            _ if is_word(byte) => word_end(bytes, at),
-            _ => at + 1,
-        };
+struct Attribute {
+    /// What it is said of is built for tests alone.
+    is_for_tests: bool,
+    /// It is said of what it stands in.
+    is_inner: bool,
+}
+
+/// The attribute whose `#` was just read.
+fn attribute(tokens: &mut Tokens<'_>) -> Option<Attribute> {
+    let mut first = tokens.next()?;
+    let is_inner = first.kind == Kind::Sign(b'!');
+    if is_inner {
+        first = tokens.next()?;
     }
-    text.len()
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
-}
-
-/// Behind a word; behind the whole string, if it begins a raw one.
-fn word_end(bytes: &[u8], at: usize) -> usize {
-    let count = |from: usize, is: fn(u8) -> bool| {
-        let rest = bytes[from..].iter();
-        rest.take_while(|byte| is(**byte)).count()
-    };
-    let end = at + count(at, is_word);
-    let hashes = count(end, |byte| byte == b'#');
-    let open = end + hashes;
-    let is_raw = matches!(&bytes[at..end], b"r" | b"br" | b"cr") && bytes.get(open) == Some(&b'"');
-    match is_raw {
-        true => after(
-            bytes,
-            open + 1,
-            format!("\"{}", "#".repeat(hashes)).as_bytes(),
-        ),
-        false => end,
+    if first.kind != Kind::Sign(b'[') {
+        return None;
     }
-}
-
-/// Behind the quote that ends a string or a character, from its inside.
-fn escaped_end(bytes: &[u8], mut at: usize, quote: u8) -> usize {
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            _ if byte == quote => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
-}
-
-/// Behind a comment that may have others in it.
-fn comment_end(bytes: &[u8], mut at: usize) -> usize {
+    let mut inside = Vec::new();
     let mut depth = 0_usize;
-    while let Some(pair) = bytes.get(at..at + 2) {
-        match pair {
-            b"/*" => depth += 1,
-            b"*/" => depth -= 1,
-            _ => {
-                at += 1;
-                continue;
-            }
+    for token in tokens {
+        match token.kind {
+            Kind::Sign(b'[') => depth += 1,
+            Kind::Sign(b']') if depth == 0 => break,
+            Kind::Sign(b']') => depth -= 1,
+            _ => {}
         }
-        at += 2;
-        if depth == 0 {
-            return at;
-        }
+        inside.push(token.kind);
     }
-    bytes.len()
+    let is_for_tests = match inside.as_slice() {
+        [Kind::Word("cfg"), Kind::Sign(b'('), condition @ ..] => {
+            needs_test(&mut condition.iter(), 0)
+        }
+        _ => false,
+    };
+    Some(Attribute {
+        is_for_tests,
+        is_inner,
+    })
 }
 
-/// Behind the next of these.
-fn after(bytes: &[u8], from: usize, what: &[u8]) -> usize {
-    let rest = bytes.get(from..).unwrap_or_default();
-    let found = rest.windows(what.len()).position(|part| part == what);
-    found.map_or(bytes.len(), |at| from + at + what.len())
+/// Whether a condition is never met but in tests. Behind it stands what ends it.
+fn needs_test(condition: &mut std::slice::Iter<'_, Kind<'_>>, depth: usize) -> bool {
+    /// Nobody nests them so.
+    const DEEPEST: usize = 20;
+    let Some(Kind::Word(word)) = condition.next() else {
+        return false;
+    };
+    if condition.as_slice().first() != Some(&Kind::Sign(b'(')) {
+        return *word == "test";
+    }
+    condition.next();
+    if depth == DEEPEST {
+        return false;
+    }
+    let mut parts = Vec::new();
+    loop {
+        let mut needs = match condition.as_slice().first() {
+            None => break,
+            Some(Kind::Sign(b')')) => {
+                condition.next();
+                break;
+            }
+            Some(_) => needs_test(condition, depth + 1),
+        };
+        // What else is said of a name: `feature = "x"`.
+        while let Some(rest) = condition.as_slice().first() {
+            match rest {
+                Kind::Sign(b')') => break,
+                Kind::Sign(b',') => {
+                    condition.next();
+                    break;
+                }
+                _ => {
+                    needs = false;
+                    condition.next();
+                }
+            }
+        }
+        parts.push(needs);
+    }
+    match *word {
+        "all" => parts.contains(&true),
+        "any" => !parts.is_empty() && !parts.contains(&false),
+        _ => false,
+    }
+}
+
+/// Where the module ends that is declared next: behind other attributes, and for whomever. `None` if it is none, or one
+/// that stands in another file.
+fn module_end(tokens: &mut Tokens<'_>) -> Option<usize> {
+    let mut next = tokens.next()?;
+    while next.kind == Kind::Sign(b'#') {
+        attribute(tokens)?;
+        next = tokens.next()?;
+    }
+    if next.kind == Kind::Word("pub") {
+        next = tokens.next()?;
+        if next.kind == Kind::Sign(b'(') {
+            tokens.find(|token| token.kind == Kind::Sign(b')'))?;
+            next = tokens.next()?;
+        }
+    }
+    if next.kind != Kind::Word("mod") {
+        return None;
+    }
+    let mut name = tokens.next()?;
+    // `r#name`.
+    while let Kind::Word(_) | Kind::Sign(b'#') = name.kind {
+        name = tokens.next()?;
+    }
+    (name.kind == Kind::Sign(b'{')).then(|| tokens.skip_block(b'{', |_| {}))
 }
 
 /// Whether a symbol with this name is a test, or holds tests.
@@ -226,6 +274,44 @@ mod tests {
             let found = modules("file:///a.rs", &text);
             assert_eq!(found, [module.as_str(), &module], "{inside}");
         }
+        // However it is written, and wherever it stands.
+        for module in [
+            "#[cfg(test)] mod tests { }",
+            "#[cfg(test)]\npub(crate) mod tests {\n}",
+            "#[cfg(test)]\npub mod r#mod {}",
+            "#[cfg(test)]\n/// Said. }\n#[allow(clippy::unwrap_used)] // {\n#[path = \"]}\"]\nmod tests\n{\n}",
+            "#[ cfg ( test ) ]\nmod tests {}",
+            "#[cfg(all(test, feature = \"x\", not(miri)))]\nmod tests {}",
+            "#[cfg(all(unix, all(test)))]\nmod tests {}",
+            "#[cfg(any(test))]\nmod tests {}",
+        ] {
+            let text = format!(
+                "#[allow(x)]\nmod outer {{\n    mod inner {{\n        {module}\n    }}\n    fn after() {{}}\n}}\n"
+            );
+            assert_eq!(modules("file:///a.rs", &text), [module], "{module}");
+        }
+        for other in [
+            "#[cfg(not(test))]\nmod a {}",
+            "#[cfg(any(test, feature = \"x\"))]\nmod a {}",
+            "#[cfg(all())]\nmod a {}",
+            "#[cfg(feature = \"test\")]\nmod a {}",
+            "#[cfg(all(feature = \"x\", not(test)))]\nmod a {}",
+            "#[cfg_attr(test, allow(x))]\nmod a {}",
+            "#[cfg(test)]\nfn a() {}\nmod b {}",
+            "#[cfg(test)]\npub(crate) mod a;\nmod b {}",
+            "// #[cfg(test)]\nmod a {}",
+            "const A: &str = \"#[cfg(test)]\";\nmod a {}",
+            "#[cfg(",
+            "#[cfg(all(",
+            "#",
+            "#!",
+        ] {
+            assert_eq!(modules("file:///a.rs", other), [""; 0], "{other}");
+        }
+        let deep = format!("#[cfg({})]\nmod a {{}}", "all(".repeat(100_000));
+        assert_eq!(modules("file:///a.rs", &deep), [""; 0]);
+        let whole = "//! Said.\n#![allow(x)]\n#![cfg(test)]\nfn a() {}\n";
+        assert_eq!(modules("file:///a.rs", whole), [whole]);
         for unended in ["", "\"", "r#\"", "/*", "/", "'", "'\\", "\"\\", "{", "é"] {
             let text = format!("#[cfg(test)]\nmod tests {{\n{unended}");
             assert_eq!(modules("file:///a.rs", &text), [text.as_str()]);

@@ -7,16 +7,17 @@ use std::{
     time::Duration,
 };
 
-use langserver::{Answer, Call as Edge, Caution, HierarchyItem, QueryError};
+use langserver::{Answer, Call as Edge, Caution, HierarchyItem, Location, QueryError};
 use tokio::time::Instant;
 use workspace::{ByteOffset, DocumentUri};
 
 use super::{
-    Call, Spot, Unanswered, count,
-    left_out::{left_out, none},
+    Call, Spot, Unanswered, count, language,
+    left_out::LeftOut,
     line_of,
     outlines::{is_callable, is_type, type_name},
-    tests_apart::{is_in_test_module, is_test_name, is_test_path},
+    rust_text::calling_macros,
+    tests_apart::{TestModules, is_test_name, is_test_path},
     trust, trust_of, unseen,
 };
 use crate::{
@@ -69,7 +70,7 @@ struct Node {
     depth: usize,
     children: Vec<usize>,
     /// How many more children it has that are not shown.
-    left_out: usize,
+    left_out: LeftOut,
     end: End,
 }
 
@@ -95,6 +96,7 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
         true => cx.pool.call_hierarchy(text, at, &cx.cancel).await?,
         false => cx.pool.type_hierarchy(text, at, &cx.cancel).await?,
     };
+    let left_out = LeftOut::of(&roots);
     if roots.value.is_empty() {
         let what = if way.is_of_calls() {
             "function"
@@ -103,14 +105,14 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
         };
         return Ok(Output {
             text: format!(
-                "No {what} at {}: {} {} ({})\n{}",
+                "No {what} at {}: {} found none{} ({})\n{}",
                 spot.described(cx),
                 roots.server,
-                none(roots.left_out),
+                left_out.but(),
                 trust(&roots),
-                left_out(roots.left_out)
+                left_out.lines()
             ),
-            truncated: roots.left_out > 0,
+            truncated: left_out.is_any(),
             ..Output::default()
         });
     }
@@ -125,16 +127,16 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
                 trust(&roots)
             );
         }
-        text.push_str(&left_out(roots.left_out));
+        text.push_str(&left_out.lines());
         return Ok(Output {
             text,
-            truncated: roots.left_out > 0,
+            truncated: left_out.is_any(),
             ..Output::default()
         });
     }
     let deepest = depth(call)?;
     let mut text = String::new();
-    let mut not_shown = roots.left_out;
+    let mut not_shown = left_out;
     let mut truncated = false;
     let mut sites = unseen::Lines::new();
     for root in roots.value {
@@ -144,10 +146,13 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
             cx,
             tests: Vec::new(),
             outside: Vec::new(),
+            more_outside: 0,
+            macros: Vec::new(),
             complete: roots.complete,
             from_disk: roots.from_disk,
             caution: roots.caution.clone(),
             seen: HashSet::new(),
+            test_modules: TestModules::default(),
             sites: unseen::Lines::new(),
             unasked: 0,
         };
@@ -157,10 +162,10 @@ pub async fn tree(call: &Call<'_>, spot: &Spot, way: Way) -> Result<Output, Unan
         not_shown += grown.left_out();
         sites.extend(grown.sites);
     }
-    text.push_str(&left_out(not_shown));
+    text.push_str(&not_shown.lines());
     let mut output = Output {
         text,
-        truncated: truncated || not_shown > 0,
+        truncated: truncated || not_shown.is_any(),
         ..Output::default()
     };
     if way == Way::Incoming && roots.complete {
@@ -193,10 +198,15 @@ struct Grown<'a> {
     cx: &'a Context,
     tests: Vec<String>,
     outside: Vec<String>,
+    /// So many more lie there.
+    more_outside: usize,
+    /// Macros of whose calls the server says nothing.
+    macros: Vec<String>,
     complete: bool,
     from_disk: bool,
     caution: Option<Caution>,
     seen: HashSet<Key>,
+    test_modules: TestModules,
     /// The lines in which the root is called.
     sites: unseen::Lines,
     unasked: usize,
@@ -213,7 +223,7 @@ impl Grown<'_> {
             sites: Vec::new(),
             depth: 0,
             children: Vec::new(),
-            left_out: 0,
+            left_out: LeftOut::default(),
             end: End::Known,
         });
         let mut waiting = VecDeque::from([(0, HashSet::new())]);
@@ -243,6 +253,9 @@ impl Grown<'_> {
                     continue;
                 }
             };
+            if self.way == Way::Outgoing {
+                self.note_macros(&item, &edges);
+            }
             above.insert(key(&item));
             if at == 0 {
                 let sites = edges.iter().flat_map(|edge| &edge.sites);
@@ -272,7 +285,7 @@ impl Grown<'_> {
                     sites,
                     depth: depth + 1,
                     children: Vec::new(),
-                    left_out: 0,
+                    left_out: LeftOut::default(),
                     end,
                 });
                 self.nodes[at].children.push(child);
@@ -307,7 +320,7 @@ impl Grown<'_> {
     }
 
     /// The edges from an item, and how many more are not shown.
-    async fn ask(&mut self, item: &HierarchyItem) -> Result<(Vec<Edge>, usize), QueryError> {
+    async fn ask(&mut self, item: &HierarchyItem) -> Result<(Vec<Edge>, LeftOut), QueryError> {
         let (pool, cancel) = (&self.cx.pool, &self.cx.cancel);
         let of_types = |answer: Answer<Vec<HierarchyItem>>| Answer {
             value: answer
@@ -323,6 +336,7 @@ impl Grown<'_> {
             caution: answer.caution,
             server: answer.server,
             left_out: answer.left_out,
+            changed: answer.changed,
             outside: answer.outside,
         };
         let answer = match self.way {
@@ -333,13 +347,36 @@ impl Grown<'_> {
         };
         self.complete &= answer.complete;
         self.from_disk |= answer.from_disk;
+        let left_out = LeftOut::of(&answer);
+        self.more_outside += answer.outside;
         self.caution = answer.caution.or(self.caution.take());
         let mut edges: Vec<Edge> = answer.value;
         edges.sort_by_cached_key(|edge| {
             let place = &edge.item.place;
             (self.cx.shown(&place.snapshot.uri), place.range)
         });
-        Ok((edges, answer.left_out))
+        Ok((edges, left_out))
+    }
+
+    /// Servers look for calls in what is written, and not in what a macro makes of it: where an item's macros are given
+    /// some, it is said that they may be missing.
+    fn note_macros(&mut self, item: &HierarchyItem, edges: &[Edge]) {
+        let snapshot = &item.place.snapshot;
+        if language(snapshot) != Some("rust") {
+            return;
+        }
+        let shown = self.cx.shown(&snapshot.uri);
+        let text = snapshot.text.slice(item.range);
+        for found in calling_macros(&text) {
+            let start = ByteOffset(item.range.start.0 + found.start);
+            let end = ByteOffset(item.range.start.0 + found.end);
+            let is_inside = |site: &Location| (start..end).contains(&site.range.start);
+            let mut sites = edges.iter().flat_map(|edge| &edge.sites);
+            if !sites.any(is_inside) {
+                let line = line_of(snapshot, start);
+                push_once(&mut self.macros, format!("{}! {shown}:{line}", found.name));
+            }
+        }
     }
 
     /// Whether an edge leads to where the tree does not go; then it is noted.
@@ -357,7 +394,7 @@ impl Grown<'_> {
         }
         let is_test = is_test_path(&shown)
             || is_test_name(&item.name)
-            || is_in_test_module(&place.snapshot, place.range.start);
+            || self.test_modules.hold(&place.snapshot, place.range.start);
         if is_test {
             let line = line_of(&place.snapshot, place.range.start);
             push_once(&mut self.tests, format!("{} {shown}:{line}", item.name));
@@ -365,15 +402,19 @@ impl Grown<'_> {
         is_test
     }
 
-    fn left_out(&self) -> usize {
-        self.nodes.iter().map(|node| node.left_out).sum()
+    fn left_out(&self) -> LeftOut {
+        let mut all = LeftOut::default();
+        for node in &self.nodes {
+            all += node.left_out;
+        }
+        all
     }
 
     fn write(&self, text: &mut String) -> bool {
         let root = &self.nodes[0];
         let noun = self.way.noun();
         let direct = match (root.children.len(), root.left_out) {
-            (0, 1..) => format!("no {noun}s that may be shown"),
+            (0, left_out) if left_out.is_any() => format!("no {noun}s{}", left_out.but()),
             (shown, _) => count(shown, noun),
         };
         let tests = match self.tests.len() {
@@ -403,8 +444,14 @@ impl Grown<'_> {
                 self.unasked
             );
         }
-        truncated |= aside(text, "in tests", &self.tests);
-        truncated |= aside(text, "outside the workspace", &self.outside);
+        truncated |= aside(text, "in tests", &self.tests, 0);
+        truncated |= aside(
+            text,
+            "outside the workspace",
+            &self.outside,
+            self.more_outside,
+        );
+        truncated |= aside(text, "calls inside macros may be missing", &self.macros, 0);
         truncated
     }
 
@@ -430,7 +477,7 @@ impl Grown<'_> {
             End::Known | End::Deep => "",
         };
         // How many of all that are not shown belong here.
-        let left_out = match node.left_out {
+        let left_out = match node.left_out.count() {
             0 => String::new(),
             more => format!(" ({more} more not shown)"),
         };
@@ -451,12 +498,13 @@ fn push_once(list: &mut Vec<String>, one: String) {
     }
 }
 
-fn aside(text: &mut String, heading: &str, names: &[String]) -> bool {
+/// `beyond`: so many more, of which the names are not known.
+fn aside(text: &mut String, heading: &str, names: &[String], beyond: usize) -> bool {
     if names.is_empty() {
         return false;
     }
     let shown: Vec<&str> = names.iter().take(ASIDE).map(String::as_str).collect();
-    let more = names.len() - shown.len();
+    let more = names.len() - shown.len() + beyond;
     let rest = match more {
         0 => String::new(),
         more => format!(" and {more} more"),
