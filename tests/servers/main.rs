@@ -9,6 +9,7 @@ mod ends;
 mod matrix;
 mod names;
 mod overlay;
+mod qualified;
 mod quirks;
 mod samples;
 mod servers;

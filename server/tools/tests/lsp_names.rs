@@ -70,7 +70,7 @@ async fn symbols_are_found_by_their_names() {
         "hover",
         "a.rs",
         json!({"line": 99}),
-        expect!["! line 99 is past the end: a.rs has 14 lines"],
+        expect!["! line 99 is past the end: a.rs has 13 lines"],
     )
     .await;
     check(
@@ -164,6 +164,34 @@ async fn what_a_name_means_is_never_guessed() {
     check(&stand, "hover", "a.rs", json!({"symbol": "C.main"}), expect![[r#"
         `C.main` is not declared so in a.rs. Ask again with the line of what is meant, if it is this:
         a.rs:10:4  function fn main() {"#]]).await;
+}
+
+/// What only the file calls so, as another name of a module, need not be around what is meant.
+#[tokio::test]
+async fn a_name_may_be_qualified_by_an_alias() {
+    let files = [
+        ("a.rs", "use lib as np;\nfn a() { np::array(); }\n"),
+        ("lib.rs", "fn array() {}\n"),
+    ];
+    let stand = Stand::scripted(&files, |uri| {
+        let place = json!({"uri": uri("lib.rs"), "range": at(0, 3, 8)});
+        let found = |container: &str| json!({"name": "array", "kind": 12, "containerName": container, "location": place});
+        json!({"capabilities": able(), "on": {
+            "textDocument/hover": always(&json!({"contents": "said"})),
+            "textDocument/definition": always(&place),
+            "workspace/symbol": always(&json!([found("Other"), found("Another")])),
+        }})
+    });
+    check(
+        &stand,
+        "hover",
+        "a.rs",
+        json!({"symbol": "np.array"}),
+        expect![[r#"
+        a.rs:2:14 (ready):
+        said"#]],
+    )
+    .await;
 }
 
 /// A name that the file only uses: fine if it means one thing.

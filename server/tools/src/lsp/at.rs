@@ -6,9 +6,10 @@ use workspace::{ByteOffset, ByteRange, Encoding, Position, Snapshot};
 use super::{
     Call, Operation, Unanswered, line_of, line_text,
     meaning::{self, Named, prefer},
-    names::{bare, is_word, occurrences, words},
+    names::{bare, is_word, occurrences},
     outlines::{is_constructor, is_module, type_name},
     position,
+    wanted::{Fit, Near, Wanted},
 };
 use crate::{
     context::Context,
@@ -93,8 +94,16 @@ pub async fn aim(call: &Call<'_>) -> Result<Aim, Unanswered> {
             return Ok(Aim::At(Spot::named(snapshot, at)));
         }
     }
-    let (found, fits) = declared(call, &wanted).await?;
+    let (found, near) = declared(call, &wanted).await?;
     let places: Vec<ByteOffset> = found.iter().map(|one| one.at).collect();
+    // What the file declares by the name alone is not yet what was named.
+    if !found.is_empty()
+        && !near.is_sure()
+        && let Some(other) = meaning::of_member(call, symbol, &wanted).await?
+    {
+        return Ok(other);
+    }
+    let fits = near > Near::Elsewhere;
     match places.as_slice() {
         [] => {}
         [one] if fits => {
@@ -117,7 +126,7 @@ pub async fn aim(call: &Call<'_>) -> Result<Aim, Unanswered> {
         return meaning::of_uses(call, symbol, &wanted, &found).await;
     }
     match meaning::in_the_project(call, symbol, &wanted).await? {
-        Named::One(aim) => Ok(aim),
+        Named::Found(aim, _) => Ok(aim),
         Named::Nothing(error) => Err(error.into()),
     }
 }
@@ -163,7 +172,7 @@ fn by_position(call: &Call<'_>) -> Result<ByteOffset, ToolError> {
         return Err(ToolError::Input(format!(
             "line {line} is past the end: {} has {} lines",
             call.file.shown,
-            text.line_count()
+            text.lines_to_read()
         )));
     };
     let indent = content.chars().take_while(|c| c.is_whitespace()).count();
@@ -200,62 +209,11 @@ async fn declared_in_line(
     Ok(declared.map(|declared| declared.selection.start))
 }
 
-/// A name as a call gives it: what it is the name of, and what that should be in.
-pub struct Wanted {
-    pub name: String,
-    within: Vec<String>,
-}
-
-impl Wanted {
-    fn of(symbol: &str) -> Self {
-        let symbol = symbol.strip_suffix("()").unwrap_or(symbol);
-        let mut parts: Vec<String> = symbol
-            .split(['.', ':', '/', '#'])
-            .map(|part| part.trim().to_owned())
-            .filter(|part| !part.is_empty())
-            .collect();
-        let name = parts.pop().unwrap_or_default();
-        Self {
-            name,
-            within: parts,
-        }
-    }
-
-    /// Whether all that it should be in is where it is said.
-    pub fn is_relative(&self) -> bool {
-        const HERE: [&str; 5] = ["crate", "self", "super", "this", "Self"];
-        let inner = self.within.last();
-        inner.is_none_or(|inner| HERE.contains(&inner.as_str()))
-    }
-
-    /// Whether the innermost part that the name should be in can be the file, or a folder of it.
-    fn is_of(&self, snapshot: &Snapshot) -> bool {
-        let path = snapshot.uri.path();
-        let parts = path.into_iter().flat_map(|path| path.iter());
-        let mut names = parts.map(|part| part.to_string_lossy());
-        self.within.last().is_none_or(|inner| {
-            self.is_relative() || names.any(|name| words(&name).any(|word| word == inner.as_str()))
-        })
-    }
-
-    /// How many of the parts that the name should be in, counted from the innermost, are around it.
-    pub fn depth(&self, around: &[impl AsRef<str>]) -> usize {
-        let mut around = around.iter().rev();
-        self.within
-            .iter()
-            .rev()
-            .take_while(|part| {
-                around.any(|outer| words(outer.as_ref()).any(|word| word == part.as_str()))
-            })
-            .count()
-    }
-}
-
 /// Where a name is declared.
 struct Declared {
     at: ByteOffset,
-    /// How much of what it should be in it is in.
-    depth: usize,
+    /// How well it fits what it should be in.
+    fit: Fit,
     /// What it is in.
     around: Vec<String>,
     kind: SymbolKind,
@@ -264,24 +222,24 @@ struct Declared {
     is_maker: bool,
 }
 
-/// Where the file declares symbols of this name: those that fit the most of what they should be in; and whether they fit
-/// any of it.
-async fn declared(call: &Call<'_>, wanted: &Wanted) -> Result<(Vec<Declared>, bool), Unanswered> {
+/// Where the file declares symbols of this name: those that fit best what they should be in; and how near that is.
+async fn declared(call: &Call<'_>, wanted: &Wanted) -> Result<(Vec<Declared>, Near), Unanswered> {
+    const NOTHING: (Vec<Declared>, Near) = (Vec::new(), Near::Elsewhere);
     let outline = match call.outlines.wanted(&call.file.snapshot.uri).await {
         Ok(outline) => outline,
         // Then the text is looked at.
         Err(QueryError::NotSupported { .. } | QueryError::Failed { .. }) => {
-            return Ok((Vec::new(), true));
+            return Ok(NOTHING);
         }
         Err(error) => return Err(error.into()),
     };
     // It was typed in between: what stands there now counts.
     if outline.snapshot.text != call.file.snapshot.text {
-        return Ok((Vec::new(), true));
+        return Ok(NOTHING);
     }
     let declared = |(around, symbol): (Vec<&str>, &Symbol)| Declared {
         at: symbol.selection.start,
-        depth: wanted.depth(&around),
+        fit: wanted.fit(&call.file.snapshot.uri, &around),
         kind: symbol.kind,
         has_body: has_body(&outline.snapshot.text.slice(symbol.range)),
         is_maker: is_constructor(symbol.kind)
@@ -292,16 +250,14 @@ async fn declared(call: &Call<'_>, wanted: &Wanted) -> Result<(Vec<Declared>, bo
     };
     let named = outline.named(&wanted.name).into_iter();
     let mut found: Vec<Declared> = named.map(declared).collect();
-    let best = found.iter().map(|one| one.depth).max().unwrap_or(0);
-    found.retain(|one| one.depth == best);
+    let near = Wanted::best(&mut found, |one| one.fit);
     prefer(&mut found, |one| !one.is_maker);
     if !call.input.operation.changes() {
         prefer(&mut found, |one| !is_module(one.kind));
     }
     found.sort_by_key(|one| one.at);
     found.dedup_by_key(|one| one.at);
-    let fits = best > 0 || wanted.within.is_empty() || wanted.is_of(&call.file.snapshot);
-    Ok((found, fits))
+    Ok((found, near))
 }
 
 /// Whether a declaration is more than a signature.

@@ -38,8 +38,9 @@ fn lines(call: &Call<'_>) -> Result<(Vec<(usize, usize)>, String), ToolError> {
         let index = line as usize - 1;
         if index >= snapshot.text.line_count() {
             return Err(ToolError::Input(format!(
-                "line {line} is past the end of {}",
-                call.file.shown
+                "line {line} is past the end: {} has {} lines",
+                call.file.shown,
+                snapshot.text.lines_to_read()
             )));
         }
         return Ok((vec![(index, index)], format!("line {line} of ")));

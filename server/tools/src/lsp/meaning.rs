@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use langserver::{FoundSymbol, Location, QueryError};
-use workspace::{ByteOffset, DocumentUri};
+use langserver::{FoundSymbol, Location, QueryError, Symbol};
+use workspace::{ByteOffset, ByteRange, DocumentUri};
 
 use super::{
     Call, Unanswered,
-    at::{Aim, LISTED, Spot, Wanted, candidates, has_body, head},
+    at::{Aim, LISTED, Spot, candidates, has_body, head},
     covers,
     left_out::LeftOut,
     line_of,
@@ -16,6 +16,7 @@ use super::{
     outline::found_line,
     outlines::{is_constructor, is_module, is_type},
     trust,
+    wanted::{Fit, Near, Wanted},
 };
 use crate::tool::{Output, ToolError};
 
@@ -37,7 +38,10 @@ pub async fn beside_module(
         return Ok(None);
     };
     let mut meanings = Meaning::all(call, wanted, leads).await;
-    meanings.retain(|meaning| !meaning.is_module);
+    meanings.retain(|meaning| {
+        let fits = !wanted.is_qualified() || meaning.fit.near.is_sure();
+        fits && !meaning.is_module
+    });
     let places = distinct(meanings, false);
     Ok(match places.as_slice() {
         [one] => Some(Aim::At(Spot::named(&call.file.snapshot, *one))),
@@ -67,16 +71,23 @@ pub async fn of_uses(
     let places = match leads.as_slice() {
         [] => {
             return match in_the_project(call, symbol, wanted).await {
-                Ok(Named::One(aim)) => Ok(aim),
+                Ok(Named::Found(aim, _)) => Ok(aim),
                 Ok(Named::Nothing(_)) | Err(Unanswered::Server(QueryError::Failed { .. })) => {
                     Ok(untold().await)
                 }
                 Err(error) => Err(error),
             };
         }
-        [one] => vec![one.from[0]],
+        [one] if !wanted.is_qualified() => vec![one.from[0]],
         _ => {
-            let meanings = Meaning::all(call, wanted, leads).await;
+            let mut meanings = Meaning::all(call, wanted, leads).await;
+            let near = Wanted::best(&mut meanings, |meaning| meaning.fit);
+            // It may be qualified by what only the file calls so: a variable, another name of a module.
+            if !near.is_sure()
+                && let Some(other) = member_in_the_project(call, symbol, wanted).await?
+            {
+                return Ok(other);
+            }
             distinct(meanings, call.input.operation.changes())
         }
     };
@@ -84,6 +95,43 @@ pub async fn of_uses(
         [one] => Aim::At(Spot::named(snapshot, *one)),
         several => Aim::Several(candidates(call, symbol, several).await),
     })
+}
+
+/// What a qualified name means that the file does not declare so: what its uses there lead to, else what the project has,
+/// if it is in what was named.
+pub async fn of_member(
+    call: &Call<'_>,
+    symbol: &str,
+    wanted: &Wanted,
+) -> Result<Option<Aim>, Unanswered> {
+    let snapshot = &call.file.snapshot;
+    let found = occurrences(snapshot, &wanted.name);
+    if found.len() <= ASKED
+        && let Some(leads) = leads(call, &found).await?
+    {
+        let mut meanings = Meaning::all(call, wanted, leads).await;
+        if Wanted::best(&mut meanings, |meaning| meaning.fit).is_inside() {
+            let places = distinct(meanings, call.input.operation.changes());
+            return Ok(Some(match places.as_slice() {
+                [one] => Aim::At(Spot::named(snapshot, *one)),
+                several => Aim::Several(candidates(call, symbol, several).await),
+            }));
+        }
+    }
+    member_in_the_project(call, symbol, wanted).await
+}
+
+/// The symbols of the project that are in what was named.
+async fn member_in_the_project(
+    call: &Call<'_>,
+    symbol: &str,
+    wanted: &Wanted,
+) -> Result<Option<Aim>, Unanswered> {
+    match in_the_project(call, symbol, wanted).await {
+        Ok(Named::Found(aim, near)) if near.is_inside() => Ok(Some(aim)),
+        Ok(_) | Err(Unanswered::Server(QueryError::Failed { .. })) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Places that lead to the same places.
@@ -139,6 +187,8 @@ struct Meaning {
     /// At least one place.
     from: Vec<ByteOffset>,
     things: BTreeSet<Thing>,
+    /// How well it fits what the name should be in.
+    fit: Fit,
     /// Where in this file, if it is one place there.
     leads_to: Option<ByteOffset>,
     /// It is a module, a file, a package: what a path or an import leads to.
@@ -174,54 +224,77 @@ impl Meaning {
             _ => None,
         };
         let (mut things, mut is_module) = (BTreeSet::new(), !to.is_empty());
+        let mut fit = Fit::default();
         for location in &to {
-            let (thing, is_one) = thing(call, wanted, location).await;
-            things.insert(thing);
-            is_module &= is_one;
+            let found = found(call, wanted, location).await;
+            fit = fit.max(wanted.fit(&location.snapshot.uri, &found.around));
+            things.insert(found.thing);
+            is_module &= found.is_module;
         }
         Self {
             from,
             things,
+            fit,
             leads_to,
             is_module,
         }
     }
 }
 
-/// What is declared at a place, and whether that is a module.
-async fn thing(call: &Call<'_>, wanted: &Wanted, location: &Location) -> (Thing, bool) {
+/// What is declared at a place.
+struct Found {
+    thing: Thing,
+    /// What it is in, from the outermost, if that is known.
+    around: Vec<String>,
+    is_module: bool,
+}
+
+async fn found(call: &Call<'_>, wanted: &Wanted, location: &Location) -> Found {
     let Location { snapshot, range } = location;
     let uri = snapshot.uri.clone();
-    let place = Thing::Place {
-        uri: uri.clone(),
-        at: range.start,
+    let place = |around, is_module| Found {
+        thing: Thing::Place {
+            uri: uri.clone(),
+            at: range.start,
+        },
+        around,
+        is_module,
     };
     if is_module_name(snapshot, *range, &wanted.name) {
-        return (place, true);
+        return place(Vec::new(), true);
     }
     let Some(outline) = call.outlines.soon(snapshot).await else {
-        return (place, false);
+        return place(Vec::new(), false);
     };
     let is_here = |name| covers(name, *range) || covers(*range, name);
     let symbol = outline.declared_at(*range);
     let Some(mut symbol) = symbol.filter(|symbol| is_here(symbol.selection)) else {
-        return (place, false);
+        return place(Vec::new(), false);
     };
-    if call.input.operation.changes() || is_module(symbol.kind) {
-        return (place, is_module(symbol.kind));
-    }
     let mut around = outline.around(symbol.selection);
+    let names = |around: &[&Symbol]| -> Vec<String> {
+        let receiver = bare(&symbol.name).0;
+        let names = around.iter().map(|one| one.name.as_str());
+        names.chain(receiver).map(str::to_owned).collect()
+    };
+    let lies_in = names(&around);
+    if call.input.operation.changes() || is_module(symbol.kind) {
+        return place(lies_in, is_module(symbol.kind));
+    }
     if is_constructor(symbol.kind)
         && let Some(made) = around.pop_if(|made| is_type(made.kind))
     {
         symbol = made;
     }
-    let thing = Thing::Declared {
-        uri,
-        around: around.iter().map(|one| one.name.clone()).collect(),
-        kind: symbol.kind.0,
-    };
-    (thing, false)
+    Found {
+        thing: Thing::Declared {
+            uri,
+            around: around.iter().map(|one| one.name.clone()).collect(),
+            kind: symbol.kind.0,
+        },
+        around: lies_in,
+        is_module: false,
+    }
 }
 
 /// The first place of each meaning. A name's import means what it imports; what is a module gives way to what is not,
@@ -252,7 +325,7 @@ fn distinct(mut meanings: Vec<Meaning>, is_strict: bool) -> Vec<ByteOffset> {
 
 /// What the project has by a name.
 pub enum Named {
-    One(Aim),
+    Found(Aim, Near),
     /// Nothing, and what is to be said then.
     Nothing(ToolError),
 }
@@ -284,14 +357,16 @@ pub async fn in_the_project(
     let trust = trust(&answer);
     let left_out = LeftOut::of(&answer);
     let not_shown = left_out.lines();
-    let mut named: Vec<(usize, FoundSymbol)> = answer
+    let named = answer
         .value
         .into_iter()
-        .filter(|found| bare(&found.name).1 == wanted.name)
-        .map(|found| (wanted.depth(&around(&found)), found))
-        .collect();
-    let best = named.iter().map(|(depth, _)| *depth).max().unwrap_or(0);
-    named.retain(|(depth, _)| *depth == best);
+        .filter(|found| bare(&found.name).1 == wanted.name);
+    let mut named: Vec<(Fit, FoundSymbol)> =
+        named.map(|found| (fit(wanted, &found), found)).collect();
+    if !named.iter().any(|(fit, _)| fit.near.is_inside()) {
+        look_around(call, wanted, &mut named).await;
+    }
+    let near = Wanted::best(&mut named, |(fit, _)| *fit);
     let mut named: Vec<FoundSymbol> = named.into_iter().map(|(_, found)| found).collect();
     // A library's are not the project's.
     let is_inside = |found: &FoundSymbol| {
@@ -302,7 +377,7 @@ pub async fn in_the_project(
     if !call.input.operation.changes() {
         prefer(&mut named, |found| !is_module(found.kind));
     }
-    let fits = best > 0 || wanted.is_relative();
+    let fits = near > Near::Elsewhere;
     let Some(first) = named.first() else {
         return nothing(format!(
             ", and {} knows no symbol of that name{} ({trust}): check the spelling, or `grep` for it\n{not_shown}",
@@ -329,10 +404,10 @@ pub async fn in_the_project(
             (Some(one), None) => spot_of(&one.place, &wanted.name),
             _ => spots.swap_remove(0),
         };
-        return Ok(Named::One(Aim::At(Spot { declared, ..spot })));
+        return Ok(Named::Found(Aim::At(Spot { declared, ..spot }), near));
     }
     if fits && let Some(spot) = one_thing(call, &named, &wanted.name).await {
-        return Ok(Named::One(Aim::At(spot)));
+        return Ok(Named::Found(Aim::At(spot), near));
     }
     let mut text = head(symbol, named.len(), "the project");
     for found in named.iter().take(LISTED) {
@@ -340,11 +415,12 @@ pub async fn in_the_project(
     }
     text.push_str(&not_shown);
     let truncated = named.len() > LISTED || left_out.is_any();
-    Ok(Named::One(Aim::Several(Output {
+    let several = Aim::Several(Output {
         text,
         truncated,
         ..Output::default()
-    })))
+    });
+    Ok(Named::Found(several, near))
 }
 
 /// Only those of which it is so, if there are any.
@@ -392,13 +468,31 @@ async fn one_thing(call: &Call<'_>, found: &[FoundSymbol], name: &str) -> Option
     Some(spot_of(&thing?, name))
 }
 
-fn around(found: &FoundSymbol) -> Vec<String> {
-    let path = found.place.snapshot.uri.path();
-    let parts = path.into_iter().flat_map(|path| path.iter());
-    let mut around: Vec<String> = parts
-        .map(|part| part.to_string_lossy().into_owned())
-        .collect();
-    around.extend(found.container.clone());
-    around.extend(bare(&found.name).0.map(str::to_owned));
-    around
+/// Not every server says what a symbol is in: then its file's outline does, if it can be had soon.
+async fn look_around(call: &Call<'_>, wanted: &Wanted, named: &mut [(Fit, FoundSymbol)]) {
+    if !wanted.is_qualified() {
+        return;
+    }
+    let texts = named.iter().map(|(_, found)| &found.place.snapshot);
+    call.outlines.ahead(texts).await;
+    for (fit, found) in named {
+        let Location { snapshot, range } = &found.place;
+        let Some(outline) = call.outlines.soon(snapshot).await else {
+            continue;
+        };
+        let at = name_in(snapshot, *range, &wanted.name);
+        if let Some(symbol) = outline.declared_at(ByteRange { start: at, end: at }) {
+            let around = outline.around(symbol.selection);
+            let names: Vec<&str> = around.iter().map(|one| one.name.as_str()).collect();
+            *fit = (*fit).max(wanted.fit(&snapshot.uri, &names));
+        }
+    }
+}
+
+/// How well a symbol fits what the name should be in.
+pub fn fit(wanted: &Wanted, found: &FoundSymbol) -> Fit {
+    let container = found.container.as_deref();
+    let receiver = bare(&found.name).0;
+    let around: Vec<&str> = container.into_iter().chain(receiver).collect();
+    wanted.fit(&found.place.snapshot.uri, &around)
 }

@@ -19,6 +19,7 @@ mod rust_text;
 mod tests_apart;
 mod tree;
 mod unseen;
+mod wanted;
 
 use std::{borrow::Cow, time::Duration};
 

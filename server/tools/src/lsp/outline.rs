@@ -8,12 +8,13 @@ use workspace::Snapshot;
 use super::{
     Call, Unanswered, count,
     left_out::{LeftOut, broken},
-    line_of, line_text,
+    line_of, line_text, meaning,
     names::{bare, name_in},
-    outlines::{is_callable, type_name},
+    outlines::{Outline, is_callable, type_name},
     position,
     tests_apart::{TestModules, is_test_name, is_test_path},
     trust, trust_of,
+    wanted::Wanted,
 };
 use crate::{
     context::Context,
@@ -36,8 +37,7 @@ pub async fn document(call: &Call<'_>) -> Result<Output, Unanswered> {
     let mut symbols: Vec<&Symbol> = outline.symbols.iter().collect();
     let mut of = String::new();
     if let Some(name) = call.input.symbol.as_deref() {
-        let wanted = name.rsplit(['.', ':', '/']).next().unwrap_or(name);
-        symbols = named(&outline.symbols, wanted);
+        symbols = named(&outline, &Wanted::of(name.trim()));
         if symbols.is_empty() {
             return Err(ToolError::Failed(format!(
                 "{} declares no `{name}`{readable}: ask for its outline without `symbol`",
@@ -79,7 +79,7 @@ pub async fn document(call: &Call<'_>) -> Result<Output, Unanswered> {
     let mut text = format!(
         "{}: {}, {}{of} ({trust})\n{}",
         file.shown,
-        count(lines(&outline.snapshot), "line"),
+        count(outline.snapshot.text.lines_to_read(), "line"),
         count(total, "symbol"),
         writer.out
     );
@@ -99,27 +99,37 @@ pub async fn document(call: &Call<'_>) -> Result<Output, Unanswered> {
     })
 }
 
-/// A text that ends in a line end has one more line by LSP's count, and nothing on it.
-fn lines(snapshot: &Snapshot) -> usize {
-    let count = snapshot.text.line_count();
-    let last = snapshot.text.line(count.saturating_sub(1));
-    match last.is_none_or(|last| last.is_empty()) {
-        true => count.saturating_sub(1),
-        false => count,
-    }
-}
-
-fn named<'a>(symbols: &'a [Symbol], name: &str) -> Vec<&'a Symbol> {
-    let mut found = Vec::new();
-    for symbol in symbols {
-        // `impl Shape for Square` is what is in `Square`, too.
-        if symbol.name == name || type_name(&symbol.name) == name {
-            found.push(symbol);
-        } else {
-            found.extend(named(&symbol.children, name));
+/// What is called so, of that what fits best.
+fn named<'a>(outline: &'a Outline, wanted: &Wanted) -> Vec<&'a Symbol> {
+    fn collect<'a>(
+        symbols: &'a [Symbol],
+        wanted: &Wanted,
+        around: &mut Vec<&'a str>,
+        found: &mut Vec<(Vec<&'a str>, &'a Symbol)>,
+    ) {
+        for symbol in symbols {
+            let (receiver, bare) = bare(&symbol.name);
+            // `impl Shape for Square` is what is in `Square`, too.
+            let names = [&symbol.name, bare, type_name(&symbol.name)];
+            let is_named = names.contains(&wanted.name.as_str());
+            if is_named {
+                let around = around.iter().copied().chain(receiver);
+                found.push((around.collect(), symbol));
+            }
+            // What is in it is shown with it, unless another thing is meant.
+            if !is_named || wanted.is_qualified() {
+                around.push(&symbol.name);
+                collect(&symbol.children, wanted, around, found);
+                around.pop();
+            }
         }
     }
-    found
+    let mut found = Vec::new();
+    collect(&outline.symbols, wanted, &mut Vec::new(), &mut found);
+    Wanted::best(&mut found, |(around, _)| {
+        wanted.fit(&outline.snapshot.uri, around)
+    });
+    found.into_iter().map(|(_, symbol)| symbol).collect()
 }
 
 /// What of a symbol is worth a line: what is inside a function is not, but for functions and classes.
@@ -242,7 +252,14 @@ pub async fn workspace(call: &Call<'_>) -> Result<Output, Unanswered> {
         ToolError::Input("workspaceSymbol needs `query`: a name, or a part of one".into())
     })?;
     let near = &call.file.snapshot.uri;
-    let answer = cx.pool.workspace_symbols(near, query, &cx.cancel).await?;
+    let wanted = Wanted::of(query);
+    // Not every server knows what is in what by a name.
+    let name = match wanted.is_qualified() {
+        true => &wanted.name,
+        false => query,
+    };
+    let mut answer = cx.pool.workspace_symbols(near, name, &cx.cancel).await?;
+    Wanted::best(&mut answer.value, |found| meaning::fit(&wanted, found));
     let trust = trust(&answer);
     let left_out = LeftOut::of(&answer);
     if answer.value.is_empty() {
@@ -264,7 +281,7 @@ pub async fn workspace(call: &Call<'_>) -> Result<Output, Unanswered> {
         .enumerate()
         .map(|(order, symbol)| {
             let is_test = is_test(symbol, &mut modules, cx);
-            (is_test, fit(&symbol.name, query), order, symbol)
+            (is_test, fit(&symbol.name, name), order, symbol)
         })
         .collect();
     found.sort_by_key(|(test, fit, order, _)| (*test, *fit, *order));

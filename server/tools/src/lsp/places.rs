@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use langserver::{Answer, Location, Symbol};
-use workspace::Snapshot;
+use workspace::{ByteRange, Snapshot};
 
 use super::{
-    Call, Spot, count, left_out::LeftOut, line_of, line_text, listing, outlines::is_callable,
-    position, trust,
+    Call, Spot, at::has_body, count, left_out::LeftOut, line_of, line_text, listing,
+    outlines::is_callable, position, trust,
 };
 use crate::tool::Output;
 
@@ -27,6 +27,16 @@ pub async fn declarations(
     what: &str,
     answer: &Answer<Vec<Location>>,
 ) -> Output {
+    if let Some((location, meant)) = with_a_body(call, &answer.value).await {
+        let mut text = declaration(call, location, &format!(" ({})", trust(answer))).await;
+        text.push_str(&LeftOut::of(answer).lines());
+        let mut output = Output::text(text);
+        // Who named one of them is told so anyway.
+        if spot.declared.len() < 2 {
+            output.add(meant.note(call.cx));
+        }
+        return output;
+    }
     if answer.value.is_empty() || answer.value.len() + answer.outside > SHOWN {
         return uses(call, spot, what, answer).await;
     }
@@ -44,6 +54,48 @@ pub async fn declarations(
     }
     text.push_str(&LeftOut::of(answer).lines());
     Output::text(text)
+}
+
+/// The one of several declarations side by side that has a body, if only one has: the others are its overloads.
+async fn with_a_body<'a>(call: &Call<'_>, found: &'a [Location]) -> Option<(&'a Location, Spot)> {
+    let [Location { snapshot, .. }, _, ..] = found else {
+        return None;
+    };
+    if found.iter().any(|one| one.snapshot.uri != snapshot.uri) {
+        return None;
+    }
+    let outline = call.outlines.soon(snapshot).await?;
+    let symbols: Vec<&Symbol> = found
+        .iter()
+        .map(|one| outline.declared_at(one.range))
+        .collect::<Option<_>>()?;
+    let is_alike = |symbol: &Symbol| {
+        let around = |symbol: &Symbol| -> Vec<ByteRange> {
+            let around = outline.around(symbol.selection);
+            around.iter().map(|one| one.range).collect()
+        };
+        let first = symbols[0];
+        symbol.name == first.name && symbol.kind == first.kind && around(symbol) == around(first)
+    };
+    if !symbols.iter().all(|symbol| is_alike(symbol)) {
+        return None;
+    }
+    let has_body =
+        |(_, symbol): &(&Location, &&Symbol)| has_body(&snapshot.text.slice(symbol.range));
+    let mut bodies = found.iter().zip(&symbols).filter(has_body);
+    let ((location, symbol), None) = (bodies.next()?, bodies.next()) else {
+        return None;
+    };
+    let mut declared: Vec<u32> = symbols
+        .iter()
+        .map(|symbol| line_of(snapshot, symbol.selection.start))
+        .collect();
+    declared.sort_unstable();
+    let spot = Spot {
+        declared,
+        ..Spot::named(snapshot, symbol.selection.start)
+    };
+    Some((location, spot))
 }
 
 /// Where something is used: many places, listed.
