@@ -10,14 +10,15 @@ use crate::{
     DocumentUri, ReadError, Snapshot, Workspace,
     disk::{self, Hiding},
     resolve,
+    roots::innermost,
 };
 
 /// Looks at several documents for one question, during which links and the rules of `.copydeskignore` files count as they
 /// were when they were first met. Not to be kept.
 pub struct Reading<'a> {
     workspace: &'a Workspace,
-    /// The roots, resolved; once they are needed.
-    roots: Option<Vec<PathBuf>>,
+    /// The roots, resolved and as they were given; once they are needed.
+    roots: Option<Vec<(PathBuf, PathBuf)>>,
     /// Where folders really are.
     folders: HashMap<PathBuf, Option<PathBuf>>,
     /// What is known of paths.
@@ -75,16 +76,22 @@ impl<'a> Reading<'a> {
 
     /// Whether a path lies in one of the roots, as [`Workspace::contains`] says.
     pub fn contains(&mut self, path: &Path) -> bool {
+        self.root_of(path).is_some()
+    }
+
+    /// The innermost root that a path lies in, as [`Workspace::root_of`] says.
+    pub fn root_of(&mut self, path: &Path) -> Option<PathBuf> {
         let known = self.known(path);
         if known.plain.is_none() {
-            return self.workspace.contains(path);
+            return self.workspace.root_of(path);
         }
         let resolved = || {
-            let roots = self.workspace.roots();
-            roots.iter().filter_map(|root| resolve(root)).collect()
+            let roots = self.workspace.roots().into_iter();
+            let resolved = roots.filter_map(|root| Some((resolve(&root)?, root)));
+            resolved.collect()
         };
         let roots = self.roots.get_or_insert_with(resolved);
-        roots.iter().any(|root| known.real.starts_with(root))
+        innermost(&known.real, roots).map(Path::to_owned)
     }
 
     fn known(&mut self, path: &Path) -> Known {

@@ -32,15 +32,22 @@ impl Roots {
     /// existing parent does.
     pub(crate) fn holding(&self, path: &Path) -> Option<PathBuf> {
         let path = resolve(path)?;
-        let resolved = self
-            .get()
-            .into_iter()
-            .filter_map(|root| Some((resolve(&root)?, root)));
-        let holding = resolved.filter(|(resolved, _)| path.starts_with(resolved));
-        holding
-            .max_by_key(|(resolved, _)| resolved.components().count())
-            .map(|(_, root)| root)
+        let roots = self.get().into_iter();
+        let resolved: Vec<_> = roots
+            .filter_map(|root| Some((resolve(&root)?, root)))
+            .collect();
+        innermost(&path, &resolved).map(Path::to_owned)
     }
+}
+
+/// The innermost of the roots, each resolved and as it was given, that holds a path that is resolved.
+pub(crate) fn innermost<'a>(path: &Path, roots: &'a [(PathBuf, PathBuf)]) -> Option<&'a Path> {
+    let holding = roots
+        .iter()
+        .filter(|(resolved, _)| path.starts_with(resolved));
+    holding
+        .max_by_key(|(resolved, _)| resolved.components().count())
+        .map(|(_, root)| root.as_path())
 }
 
 /// Where an absolute path really leads, whether or not there is something yet; `None` if it leads nowhere that we could

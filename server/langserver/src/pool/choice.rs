@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use workspace::{Snapshot, Workspace};
+use workspace::{Reading, Snapshot, Workspace};
 
 use crate::{
     answer::QueryError,
@@ -22,26 +22,63 @@ pub(super) struct Choice {
     off: Vec<(String, ServerConfig)>,
 }
 
-/// A server for a document that seems to be installed.
+/// Where a document lies: what every choice for it goes by, looked up once.
+pub(super) struct Site<'a> {
+    snapshot: &'a Snapshot,
+    /// The first folder of the workspace.
+    first: Option<PathBuf>,
+    /// The innermost folder of the workspace that it lies in.
+    top: Option<PathBuf>,
+}
+
+impl<'a> Site<'a> {
+    pub fn of(snapshot: &'a Snapshot, workspace: &Workspace, reading: &mut Reading<'_>) -> Self {
+        Self {
+            snapshot,
+            first: workspace.roots().into_iter().next(),
+            top: snapshot.uri.path().and_then(|path| reading.root_of(path)),
+        }
+    }
+
+    /// The root that the document's server is started with. `running` are the roots of those that there are.
+    pub fn root(&self, markers: &[String], running: Vec<PathBuf>) -> PathBuf {
+        let running = running.into_iter().next();
+        let Some(path) = self.snapshot.uri.path() else {
+            let first = self.first.clone();
+            return first.or(running).unwrap_or_else(std::env::temp_dir);
+        };
+        if let Some(top) = &self.top {
+            return roots::root(path, top, markers).unwrap_or_else(|| top.clone());
+        }
+        // Outside of the workspace, as a dependency's source is: whoever led there knows it.
+        running.unwrap_or_else(|| {
+            let parent = path.parent().unwrap_or(Path::new("/"));
+            roots::root(path, Path::new("/"), markers).unwrap_or_else(|| parent.to_owned())
+        })
+    }
+}
+
+/// A server for a document, if it is installed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate<'a> {
     pub name: &'a str,
     config: &'a ServerConfig,
-    command: &'a [String],
 }
 
-impl Candidate<'_> {
-    /// Its configuration with the one command that was found.
-    pub fn config(&self) -> ServerConfig {
-        ServerConfig {
-            command: self.command.to_vec(),
-            alternatives: Vec::new(),
-            ..self.config.clone()
-        }
+impl<'a> Candidate<'a> {
+    pub const fn root_markers(&self) -> &'a Vec<String> {
+        &self.config.root_markers
     }
 
-    pub fn root_markers(&self) -> &[String] {
-        &self.config.root_markers
+    /// Its configuration with the one command that is there; or why there is none.
+    pub fn installed(&self, site: &Site<'_>) -> Result<ServerConfig, QueryError> {
+        let top = site.first.as_deref().unwrap_or(Path::new(""));
+        let command = installed(self.name, self.config, top)?;
+        Ok(ServerConfig {
+            command: command.to_vec(),
+            alternatives: Vec::new(),
+            ..self.config.clone()
+        })
     }
 }
 
@@ -52,26 +89,14 @@ impl Choice {
         Self { enabled, off }
     }
 
-    /// The servers for a document's language, the preferred first; in the place of one that is not installed, why.
-    pub fn candidates<'a>(
-        &'a self,
-        snapshot: &'a Snapshot,
-        workspace: &'a Workspace,
-    ) -> impl Iterator<Item = Result<Candidate<'a>, QueryError>> {
-        let language = language(snapshot);
-        let top = workspace.roots().into_iter().next().unwrap_or_default();
+    /// The servers for a document's language, the preferred first.
+    pub fn candidates<'a>(&'a self, site: &'a Site<'a>) -> impl Iterator<Item = Candidate<'a>> {
+        let language = language(site.snapshot);
         self.enabled
             .iter()
             .filter(move |(_, config)| config.languages.iter().any(|one| one == language))
-            .filter(|(name, config)| is_for(name, config, snapshot, workspace))
-            .map(move |(name, config)| {
-                let command = installed(name, config, &top)?;
-                Ok(Candidate {
-                    name,
-                    config,
-                    command,
-                })
-            })
+            .map(|(name, config)| Candidate { name, config })
+            .filter(|candidate| is_for(candidate, site))
     }
 
     /// The error of a document that none of the candidates serves. `missing` are those that are not installed.
@@ -134,34 +159,12 @@ fn installed<'a>(
 }
 
 /// Whether a server is meant for the project that a document is in.
-fn is_for(name: &str, config: &ServerConfig, snapshot: &Snapshot, workspace: &Workspace) -> bool {
+fn is_for(candidate: &Candidate<'_>, site: &Site<'_>) -> bool {
+    let Candidate { name, config } = candidate;
     let must_be_marked = catalogue::traits(name).only_with_marker && config.enabled.is_none();
     !must_be_marked
-        || snapshot.uri.path().is_some_and(|path| {
-            let top = workspace.root_of(path).unwrap_or_else(|| "/".into());
-            roots::root(path, &top, &config.root_markers).is_some()
+        || site.snapshot.uri.path().is_some_and(|path| {
+            let top = site.top.as_deref().unwrap_or(Path::new("/"));
+            roots::root(path, top, &config.root_markers).is_some()
         })
-}
-
-/// The root that a document's server is started with. `running` are the roots of those that there are.
-pub(super) fn root(
-    snapshot: &Snapshot,
-    markers: &[String],
-    workspace: &Workspace,
-    running: Vec<PathBuf>,
-) -> PathBuf {
-    let first = || workspace.roots().into_iter().next();
-    let Some(path) = snapshot.uri.path() else {
-        return first()
-            .or_else(|| running.into_iter().next())
-            .unwrap_or_else(std::env::temp_dir);
-    };
-    if let Some(top) = workspace.root_of(path) {
-        return roots::root(path, &top, markers).unwrap_or(top);
-    }
-    // Outside of the workspace, as a dependency's source is: whoever led there knows it.
-    running.into_iter().next().unwrap_or_else(|| {
-        let parent = path.parent().unwrap_or(Path::new("/"));
-        roots::root(path, Path::new("/"), markers).unwrap_or_else(|| parent.to_owned())
-    })
 }

@@ -15,6 +15,7 @@ mod slot;
 mod watch;
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak,
         atomic::{AtomicBool, Ordering},
@@ -24,12 +25,12 @@ use std::{
 
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
-use workspace::{DocumentUri, Snapshot, Workspace};
+use workspace::{DocumentUri, Reading, Snapshot, Workspace};
 
 pub use self::{asked::Of, care::Bounds, lease::Lease, problems::Problems};
 use self::{
     care::Room,
-    choice::{Candidate, Choice},
+    choice::{Candidate, Choice, Site},
     ears::Ears,
     slot::Slot,
     watch::Watch,
@@ -122,11 +123,13 @@ impl Pool {
     /// Whether there is an installed server for this document's language.
     pub fn serves(&self, snapshot: &Snapshot) -> bool {
         let by_editor = self.editor.get();
-        by_editor.is_some_and(|editor| editor.answers("", snapshot))
-            || self
-                .choice
-                .candidates(snapshot, &self.workspace)
-                .any(|candidate| candidate.is_ok())
+        if by_editor.is_some_and(|editor| editor.answers("", snapshot)) {
+            return true;
+        }
+        let site = Site::of(snapshot, &self.workspace, &mut self.workspace.reading());
+        self.choice
+            .candidates(&site)
+            .any(|candidate| candidate.installed(&site).is_ok())
     }
 
     /// Every server that runs, starts or failed.
@@ -259,10 +262,9 @@ impl Pool {
         patience: &Patience,
     ) -> Result<(Snapshot, Used), QueryError> {
         self.watch.caught_up().await;
-        let snapshot = self.read(uri).await?;
+        let (snapshot, mut slot) = self.found(uri).await?;
         let mut not_installed: Vec<(Arc<Slot>, QueryError)> = Vec::new();
         loop {
-            let slot = self.slot(&snapshot)?;
             let tried = not_installed
                 .iter()
                 .find(|(one, _)| Arc::ptr_eq(one, &slot));
@@ -275,7 +277,27 @@ impl Pool {
                 Err(error) => return Err(error),
                 Ok(server) => return Ok((snapshot, server)),
             }
+            slot = self.slot(&snapshot)?;
         }
+    }
+
+    /// The document's newest text and its server's slot. Where the disk has to be read for the text, all that is to be looked
+    /// up there is, on one thread that may block: every turn to another one costs as much as the looking.
+    async fn found(&self, uri: &DocumentUri) -> Result<(Snapshot, Arc<Slot>), QueryError> {
+        if let Some(snapshot) = self.workspace.buffers().get(uri) {
+            let slot = self.slot(&snapshot)?;
+            return Ok((snapshot, slot));
+        }
+        let pool = self.me.upgrade().ok_or(QueryError::Cancelled)?;
+        let uri = uri.clone();
+        let found = move || {
+            let mut reading = pool.workspace.reading();
+            let snapshot = reading.read(&uri).map_err(unreadable)?;
+            let slot = pool.slot_in(&mut reading, &snapshot)?;
+            Ok((snapshot, slot))
+        };
+        let found = tokio::task::spawn_blocking(found).await;
+        found.unwrap_or_else(|error| Err(unreadable(error)))
     }
 
     async fn read(&self, uri: &DocumentUri) -> Result<Snapshot, QueryError> {
@@ -283,12 +305,9 @@ impl Pool {
             return Ok(snapshot);
         }
         let (workspace, uri) = (self.workspace.clone(), uri.clone());
-        let read = tokio::task::spawn_blocking(move || {
-            workspace.read(&uri).map_err(|error| error.to_string())
-        })
-        .await;
-        read.unwrap_or_else(|error| Err(error.to_string()))
-            .map_err(QueryError::Unreadable)
+        let read = move || workspace.read(&uri).map_err(unreadable);
+        let read = tokio::task::spawn_blocking(read).await;
+        read.unwrap_or_else(|error| Err(unreadable(error)))
     }
 
     /// Those of these documents that no `.copydeskignore` hides. Nothing is told of the others, though an editor has them open.
@@ -304,17 +323,25 @@ impl Pool {
         looked.await.unwrap_or_default()
     }
 
-    /// The slot of a document's server; made if there is none.
+    /// The slot of a document's server; made if there is none. It looks at the disk.
     fn slot(&self, snapshot: &Snapshot) -> Result<Arc<Slot>, QueryError> {
+        self.slot_in(&mut self.workspace.reading(), snapshot)
+    }
+
+    fn slot_in(
+        &self,
+        reading: &mut Reading<'_>,
+        snapshot: &Snapshot,
+    ) -> Result<Arc<Slot>, QueryError> {
         if self.is_closed() {
             return Err(QueryError::Cancelled);
         }
         let mut missing: Option<QueryError> = None;
         let mut empty = None;
-        for candidate in self.choice.candidates(snapshot, &self.workspace) {
-            match candidate {
-                Ok(candidate) => {
-                    let slot = self.slot_of(candidate, snapshot);
+        let site = Site::of(snapshot, &self.workspace, reading);
+        for candidate in self.choice.candidates(&site) {
+            match self.slot_of(candidate, &site) {
+                Ok(slot) => {
                     if !slot.is_not_installed() {
                         return Ok(slot);
                     }
@@ -331,27 +358,34 @@ impl Pool {
         empty.ok_or_else(|| self.choice.none_for(snapshot, missing))
     }
 
-    fn slot_of(&self, candidate: Candidate<'_>, snapshot: &Snapshot) -> Arc<Slot> {
+    fn slot_of(&self, candidate: Candidate<'_>, site: &Site<'_>) -> Result<Arc<Slot>, QueryError> {
         let name = candidate.name;
-        let running = self
-            .slots()
-            .iter()
-            .filter(|slot| slot.name() == name)
-            .map(|slot| slot.root().to_owned())
-            .collect();
+        let of_name = |slots: &[Arc<Slot>]| -> Vec<PathBuf> {
+            let of_name = slots.iter().filter(|slot| slot.name() == name);
+            of_name.map(|slot| slot.root().to_owned()).collect()
+        };
+        let running = of_name(&self.slots());
         // Looks at the disk, so without the lock.
-        let root = choice::root(snapshot, candidate.root_markers(), &self.workspace, running);
+        let root = site.root(candidate.root_markers(), running);
+        let at_root = |slots: &[Arc<Slot>]| {
+            let mut slots = slots.iter();
+            let slot = slots.find(|slot| slot.name() == name && slot.root() == root);
+            slot.cloned()
+        };
+        // One that runs is installed.
+        let there = at_root(&self.slots()).filter(|slot| slot.running().is_some());
+        if let Some(slot) = there {
+            return Ok(slot);
+        }
+        let config = candidate.installed(site)?;
         let is_inside = self.workspace.contains(&root);
         let mut slots = self.slots();
-        if let Some(slot) = slots
-            .iter()
-            .find(|slot| slot.name() == name && slot.root() == root)
-        {
-            return slot.clone();
+        if let Some(slot) = at_root(&slots) {
+            return Ok(slot);
         }
-        let slot = Arc::new(Slot::new(name, candidate.config(), root, is_inside));
+        let slot = Arc::new(Slot::new(name, config, root, is_inside));
         slots.push(slot.clone());
-        slot
+        Ok(slot)
     }
 
     fn is_closed(&self) -> bool {
@@ -428,4 +462,8 @@ impl Drop for Pool {
             server.kill();
         }
     }
+}
+
+fn unreadable(error: impl std::fmt::Display) -> QueryError {
+    QueryError::Unreadable(error.to_string())
 }

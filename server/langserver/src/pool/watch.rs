@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, OnceLock, Weak,
+        atomic::{AtomicU64, Ordering},
         mpsc::{self, Sender},
     },
     time::Duration,
@@ -44,42 +45,88 @@ enum Gone {
     Maybe,
 }
 
+impl Message {
+    /// Whether servers may have to be told of something after it.
+    const fn is_news(&self) -> bool {
+        match self {
+            Self::Seen(..) | Self::Lost | Self::Anew => true,
+            Self::Told(..) | Self::Now(_) | Self::End => false,
+        }
+    }
+}
+
+/// The way to the thread. Counts what is on it, so that nobody waits for a thread that has nothing to tell.
+#[derive(Clone)]
+struct Way {
+    sender: Sender<Message>,
+    news: Arc<News>,
+}
+
+/// How many messages with news there were.
+#[derive(Debug, Default)]
+struct News {
+    sent: AtomicU64,
+    /// Of how many the servers have been told all that they had to be.
+    told: AtomicU64,
+}
+
+impl Way {
+    /// Whether it was taken: the thread may have ended.
+    fn send(&self, message: Message) -> bool {
+        // Before it can be taken: what was taken is never more than what was sent.
+        if message.is_news() {
+            self.news.sent.fetch_add(1, Ordering::SeqCst);
+        }
+        self.sender.send(message).is_ok()
+    }
+}
+
+impl News {
+    fn is_told(&self) -> bool {
+        self.told.load(Ordering::SeqCst) == self.sent.load(Ordering::SeqCst)
+    }
+}
+
 /// The handle on the thread.
 #[derive(Default)]
-pub(super) struct Watch(OnceLock<Option<Sender<Message>>>);
+pub(super) struct Watch(OnceLock<Option<Way>>);
 
 impl Watch {
     /// What is to be watched may be other than it was.
     pub fn anew(&self, pool: &Weak<Pool>) {
         let thread = self.0.get_or_init(|| {
             let (sender, messages) = mpsc::channel();
-            let (pool, ours) = (pool.clone(), sender.clone());
+            let news = Arc::default();
+            let way = Way { sender, news };
+            let (pool, ours) = (pool.clone(), way.clone());
             let begun = std::thread::Builder::new()
                 .name("watch".into())
                 .spawn(move || Eye::new(pool, ours).look(&messages));
             begun
                 .inspect_err(|error| tracing::warn!(%error, "the disk is not watched"))
                 .ok()
-                .map(|_| sender)
+                .map(|_| way)
         });
         if let Some(thread) = thread {
-            let _ = thread.send(Message::Anew);
+            thread.send(Message::Anew);
         }
     }
 
     /// The servers have been told of a file as it is now: its own event is no news.
     pub fn told(&self, path: &Path) {
         if let Some(Some(thread)) = self.0.get() {
-            let _ = thread.send(Message::Told(path.to_owned(), Stamp::of(path)));
+            thread.send(Message::Told(path.to_owned(), Stamp::of(path)));
         }
     }
 
     /// Tells the servers now what has been seen so far, however little time has passed since: after a command has ended they
     /// are asked at once. Waits for a moment at most.
     pub async fn caught_up(&self) {
-        if let Some(Some(thread)) = self.0.get() {
+        if let Some(Some(thread)) = self.0.get()
+            && !thread.news.is_told()
+        {
             let (told, waiting) = oneshot::channel();
-            if thread.send(Message::Now(told)).is_ok() {
+            if thread.send(Message::Now(told)) {
                 let _ = tokio::time::timeout(A_MOMENT, waiting).await;
             }
         }
@@ -92,7 +139,7 @@ impl Watch {
 
     pub fn end(&self) {
         if let Some(Some(thread)) = self.0.get() {
-            let _ = thread.send(Message::End);
+            thread.send(Message::End);
         }
     }
 }

@@ -5,8 +5,9 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{
-        Weak,
-        mpsc::{Receiver, RecvTimeoutError, Sender},
+        Arc, Weak,
+        atomic::Ordering,
+        mpsc::{Receiver, RecvTimeoutError},
     },
     time::{Duration, Instant},
 };
@@ -18,7 +19,7 @@ use notify::{
 use workspace::DocumentUri;
 
 use super::{
-    Gone, Message, real,
+    Gone, Message, News, Way, real,
     tree::{Changes, Interest, Tree, became},
 };
 use crate::{
@@ -68,13 +69,17 @@ pub(super) struct Eye {
     lost: bool,
     /// When the first and the last event of the batch came.
     times: Option<(Instant, Instant)>,
+    /// How many messages with news were taken.
+    taken: u64,
+    news: Arc<News>,
 }
 
 impl Eye {
-    pub fn new(pool: Weak<Pool>, sender: Sender<Message>) -> Self {
+    pub fn new(pool: Weak<Pool>, way: Way) -> Self {
+        let news = way.news.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if let Some(message) = message_of(event) {
-                let _ = sender.send(message);
+                way.send(message);
             }
         });
         let watcher = watcher
@@ -88,6 +93,8 @@ impl Eye {
             anew: false,
             lost: false,
             times: None,
+            taken: 0,
+            news,
         }
     }
 
@@ -106,8 +113,14 @@ impl Eye {
             };
             match message {
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(message) => self.take(message),
+                Ok(message) => {
+                    self.taken += u64::from(message.is_news());
+                    self.take(message);
+                }
                 Err(RecvTimeoutError::Timeout) => self.settle(),
+            }
+            if self.times.is_none() {
+                self.news.told.store(self.taken, Ordering::SeqCst);
             }
         }
     }
