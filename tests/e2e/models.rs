@@ -158,7 +158,8 @@ async fn a_read_only_run_has_no_tool_that_changes_and_gets_none() {
         }),
     ];
     let (finished, _) = play(script, json!({ "prompt": "x", "readOnly": true })).await;
-    assert_eq!(finished["status"], "done");
+    assert_eq!(finished["status"], "denied");
+    assert_eq!(finished["message"], "I can't.");
 }
 
 #[tokio::test]
