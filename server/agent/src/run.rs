@@ -8,7 +8,7 @@ mod stream;
 use std::{sync::Arc, time::Duration};
 
 use langserver::{Diagnosis, Diagnostic, Severity};
-use model::{Block, Message, Provider, Request, Role, Stop, ToolSpec, Usage};
+use model::{Message, Provider, Request, Role, Stop, ToolSpec, Usage};
 use tokio_util::sync::CancellationToken;
 use tools::{Context, aftermath, hints, problems::Problem};
 use workspace::{ByteRange, Snapshot};
@@ -184,23 +184,25 @@ impl Run {
         for _ in 0..self.agent.config.max_steps {
             self.session.set_step("Thinking");
             let answer = self.ask(request).await?;
-            let mut blocks = Vec::new();
-            if !answer.text.is_empty() {
-                blocks.push(Block::text(answer.text.clone()));
-                self.last_text = answer.text;
-            }
-            blocks.extend(answer.calls.iter().cloned().map(Block::ToolCall));
-            if blocks.is_empty() {
+            let (text, calls) = (answer.text(), answer.calls());
+            let goes_on = answer.stop == Stop::Paused && calls.is_empty();
+            if text.is_empty() && calls.is_empty() && !goes_on {
                 return Err(End::Failed(format!(
                     "{} answered with neither text nor a tool call: try again, or another model",
                     self.provider.id()
                 )));
             }
+            if !text.is_empty() {
+                self.last_text = text;
+            }
             request.messages.push(Message {
                 role: Role::Assistant,
-                blocks,
+                blocks: answer.blocks,
             });
-            if answer.calls.is_empty() {
+            if goes_on {
+                continue;
+            }
+            if calls.is_empty() {
                 let ended = match answer.stop {
                     Stop::Length => Err(End::Failed(
                         "the model's answer was cut at its output limit: ask for less at once, or raise max_output".into(),
@@ -221,7 +223,7 @@ impl Run {
                 request.messages.push(Message::user(news));
                 continue;
             }
-            let results = self.make(&answer.calls, cx).await;
+            let results = self.make(&calls, cx).await;
             request.messages.push(Message {
                 role: Role::User,
                 blocks: results,

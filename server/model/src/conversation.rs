@@ -64,6 +64,10 @@ pub enum Block {
         /// The text itself.
         text: String,
     },
+    /// A picture; only in a message of the user.
+    Image(Image),
+    /// What the model thought; only in a message of the assistant.
+    Reasoning(Reasoning),
     /// The model asks for a tool; only in a message of the assistant.
     ToolCall(ToolCall),
     /// What a tool answered; only in a message of the user.
@@ -81,6 +85,43 @@ impl Block {
     /// A text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
+    }
+}
+
+/// A picture, as it is sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// What it is: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub media_type: String,
+    /// The file's bytes in base64.
+    pub data: String,
+}
+
+/// One piece of what the model thought. It is kept where it stood among the texts and calls: providers want it back there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reasoning {
+    /// In words, if the provider shows them: often only a summary.
+    pub text: String,
+    /// What the provider wants back of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<Sealed>,
+}
+
+/// What goes back to a provider unchanged (a signature, encrypted thoughts), and means nothing to any other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sealed {
+    /// Who can open it: the model's full name (`anthropic/claude-sonnet-4-5`).
+    pub model: String,
+    /// The wire format that it is a part of, by its name in the configuration.
+    pub api: String,
+    /// The part itself, as it came.
+    pub content: Value,
+}
+
+impl Sealed {
+    /// Whether this model, asked in this wire format, can open it.
+    pub fn is_for(&self, model: &str, api: &str) -> bool {
+        self.model == model && self.api == api
     }
 }
 

@@ -9,6 +9,8 @@
 mod asked;
 mod catalogue;
 mod conversation;
+#[cfg(test)]
+mod dialect_tests;
 mod endpoint;
 mod error;
 mod http;
@@ -24,7 +26,9 @@ mod stream;
 pub use catalogue::{
     Api, Catalogue, Cost, KeyState, ModelConfig, ModelInfo, ProviderConfig, ProviderState, QUICKFIX,
 };
-pub use conversation::{Block, Message, Request, Role, ToolCall, ToolSpec};
+pub use conversation::{
+    Block, Image, Message, Reasoning, Request, Role, Sealed, ToolCall, ToolSpec,
+};
 pub use error::ModelError;
 pub use provider::{EventStream, Provider, Stop, StreamEvent, Usage};
 pub use secret::Secret;

@@ -9,7 +9,7 @@ use futures::Stream;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::{ModelConfig, ModelError, Request, ToolCall};
+use crate::{ModelConfig, ModelError, Reasoning, Request, ToolCall};
 
 /// The events of one answer. It ends after [`StreamEvent::Done`] or after the first error; dropping it drops the connection.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<StreamEvent, ModelError>> + Send>>;
@@ -40,9 +40,15 @@ pub enum StreamEvent {
     Text(String),
     /// The next piece of what the model thinks, never empty.
     Reasoning(String),
+    /// A piece of what the model thought, once it is complete: all of it was told as [`StreamEvent::Reasoning`] before.
+    Thought(Reasoning),
     /// A tool call, once it is complete.
     ToolCall(ToolCall),
-    /// What the request cost, at most once an answer.
+    /// Something that a person should know: what is waited for, that another model answers.
+    Notice(String),
+    /// The answer broke off before anything in it was acted on, and begins anew: what came of it so far is void.
+    Again,
+    /// What the request cost, at most once a try.
     Usage(Usage),
     /// The answer is complete.
     Done(Stop),
@@ -60,6 +66,8 @@ pub enum Stop {
     Length,
     /// The model or its provider would not answer.
     Refused,
+    /// The provider stopped in the middle, and goes on when it is sent what it has said so far.
+    Paused,
     /// Anything else, as the provider calls it.
     Other(String),
 }

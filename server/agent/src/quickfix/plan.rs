@@ -124,7 +124,7 @@ fn read(messages: &[Message]) -> Option<Read> {
                 }
             }
             Block::Text { text } if is_news(text) => news.extend(Problem::parse_all(text)),
-            Block::Text { .. } => {}
+            Block::Text { .. } | Block::Image(_) | Block::Reasoning(_) => {}
         }
     }
     Some(Read {

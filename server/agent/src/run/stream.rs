@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use futures::StreamExt;
-use model::{ModelError, Request, Stop, StreamEvent, ToolCall};
+use model::{Block, ModelError, Request, Stop, StreamEvent, ToolCall};
 
 use super::{End, Run};
 use crate::{
@@ -52,9 +52,34 @@ impl Outlet {
 
 /// One answer, whole.
 pub struct Answer {
-    pub text: String,
-    pub calls: Vec<ToolCall>,
+    /// What was thought, said and called, in order.
+    pub blocks: Vec<Block>,
     pub stop: Stop,
+}
+
+impl Answer {
+    pub fn text(&self) -> String {
+        let texts = self.blocks.iter().filter_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+
+    pub fn calls(&self) -> Vec<ToolCall> {
+        let calls = self.blocks.iter().filter_map(|block| match block {
+            Block::ToolCall(call) => Some(call.clone()),
+            _ => None,
+        });
+        calls.collect()
+    }
+
+    fn say(&mut self, delta: &str) {
+        match self.blocks.last_mut() {
+            Some(Block::Text { text }) => text.push_str(delta),
+            _ => self.blocks.push(Block::text(delta)),
+        }
+    }
 }
 
 impl Run {
@@ -74,20 +99,22 @@ impl Run {
     async fn listen(&mut self, request: &Request) -> Result<Answer, ModelError> {
         let mut stream = self.provider.stream(request, &self.cancel).await?;
         let mut answer = Answer {
-            text: String::new(),
-            calls: Vec::new(),
+            blocks: Vec::new(),
             stop: Stop::End,
         };
         while let Some(event) = stream.next().await {
             match event? {
                 StreamEvent::Text(delta) => {
-                    answer.text.push_str(&delta);
+                    answer.say(&delta);
                     self.outlet.emit(EventKind::Text { delta });
                 }
                 StreamEvent::Reasoning(delta) => {
                     self.outlet.emit(EventKind::Reasoning { delta });
                 }
-                StreamEvent::ToolCall(call) => answer.calls.push(call),
+                StreamEvent::Thought(thought) => answer.blocks.push(Block::Reasoning(thought)),
+                StreamEvent::ToolCall(call) => answer.blocks.push(Block::ToolCall(call)),
+                StreamEvent::Notice(message) => self.outlet.emit(EventKind::Notice { message }),
+                StreamEvent::Again => answer.blocks.clear(),
                 StreamEvent::Usage(usage) => {
                     self.usage += usage;
                     self.outlet.emit(EventKind::Usage(self.usage));
@@ -98,19 +125,21 @@ impl Run {
                 }
             }
         }
-        unique(&mut answer.calls, request.messages.len());
+        unique(&mut answer.blocks, request.messages.len());
         Ok(answer)
     }
 }
 
 /// Some servers give calls no id, or the same to all; results must find their calls.
-fn unique(calls: &mut [ToolCall], turn: usize) {
-    for index in 0..calls.len() {
-        let taken = calls[..index]
-            .iter()
-            .any(|other| other.id == calls[index].id);
-        if taken || calls[index].id.is_empty() {
-            calls[index].id = format!("call_{turn}_{index}");
+fn unique(blocks: &mut [Block], turn: usize) {
+    let mut taken: Vec<String> = Vec::new();
+    for block in blocks {
+        let Block::ToolCall(call) = block else {
+            continue;
+        };
+        if call.id.is_empty() || taken.contains(&call.id) {
+            call.id = format!("call_{turn}_{}", taken.len());
         }
+        taken.push(call.id.clone());
     }
 }

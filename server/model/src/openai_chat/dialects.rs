@@ -1,105 +1,17 @@
 //! Answers as servers really give them, each fed whole, cut in two at every byte, and byte by byte: it must read the same.
 
-use std::fmt::Write as _;
-use std::sync::Arc;
-
 use proptest::prelude::*;
 
 use super::answer::Answer;
-use crate::asked::Asked;
-use crate::stream::Reader;
-use crate::{ModelError, Secret, StreamEvent};
+use crate::StreamEvent;
+use crate::dialect_tests::{self, Outcome, shown};
 
-fn read(chunks: &[&[u8]], cut: Option<&str>) -> (Vec<StreamEvent>, Option<ModelError>) {
-    let asked = Arc::new(Asked {
-        provider: "p".into(),
-        model: "m".into(),
-        url: "http://h/v1/chat/completions".parse().unwrap(),
-        key: "the key in P_KEY".into(),
-        secrets: vec![Secret::new("sk-secret")],
-    });
-    let mut reader = Reader::new(Answer::new(asked.clone()), asked);
-    let mut out = Vec::new();
-    for chunk in chunks {
-        if let Err(error) = reader.push(chunk, &mut out) {
-            return (out, Some(error));
-        }
-    }
-    let ended = reader.end(cut, &mut out).err();
-    (out, ended)
-}
-
-/// Text pieces that follow each other are one: where they were cut is not part of the answer. An id that we made up is `*`.
-fn shown(read: (Vec<StreamEvent>, Option<ModelError>)) -> String {
-    let mut shown = String::new();
-    let mut last = "";
-    for event in read.0 {
-        let (kind, text) = match event {
-            StreamEvent::Text(text) => ("text", text),
-            StreamEvent::Reasoning(text) => ("thinks", text),
-            StreamEvent::ToolCall(call) => {
-                let id = if call.id.len() == 21 && call.id.starts_with("call_") {
-                    "*"
-                } else {
-                    &call.id
-                };
-                let arguments = call.malformed.map_or_else(
-                    || call.input.to_string(),
-                    |text| format!("malformed {text}"),
-                );
-                ("call", format!("{id} {} {arguments}", call.name))
-            }
-            StreamEvent::Usage(usage) => (
-                "usage",
-                format!(
-                    "{} {} {} {}",
-                    usage.input, usage.output, usage.cache_read, usage.cache_write
-                ),
-            ),
-            StreamEvent::Done(stop) => ("done", format!("{stop:?}")),
-        };
-        if kind == last && matches!(kind, "text" | "thinks") {
-            shown.push_str(&text);
-        } else {
-            let _ = write!(
-                shown,
-                "{}{kind} {text}",
-                if shown.is_empty() { "" } else { "\n" }
-            );
-        }
-        last = kind;
-    }
-    if let Some(error) = read.1 {
-        let _ = write!(
-            shown,
-            "{}error {error}",
-            if shown.is_empty() { "" } else { "\n" }
-        );
-    }
-    shown
+fn read(chunks: &[&[u8]], cut: Option<&str>) -> Outcome {
+    dialect_tests::read(Answer::new, chunks, cut)
 }
 
 fn check_cut(stream: &str, cut: Option<&str>, wanted: &str) {
-    let bytes = stream.as_bytes();
-    let wanted = wanted
-        .trim_matches('\n')
-        .lines()
-        .map(str::trim)
-        .collect::<Vec<_>>()
-        .join("\n");
-    assert_eq!(shown(read(&[bytes], cut)), wanted, "whole:\n{stream}");
-    for at in 0..=bytes.len() {
-        assert_eq!(
-            shown(read(&[&bytes[..at], &bytes[at..]], cut)),
-            wanted,
-            "cut at {at}:\n{stream}"
-        );
-    }
-    assert_eq!(
-        shown(read(&bytes.chunks(1).collect::<Vec<_>>(), cut)),
-        wanted,
-        "byte by byte:\n{stream}"
-    );
+    dialect_tests::check_cut(Answer::new, stream, cut, wanted);
 }
 
 fn check(stream: &str, wanted: &str) {

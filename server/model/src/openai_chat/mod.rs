@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::answer::Answer;
 use crate::endpoint::Endpoint;
-use crate::{EventStream, ModelConfig, ModelError, Provider, Request, stream};
+use crate::pairing::Reader;
+use crate::{Api, EventStream, ModelConfig, ModelError, Provider, Request, stream};
 
 /// A model behind a Chat Completions endpoint.
 pub(crate) struct OpenAiChat {
@@ -48,7 +49,11 @@ impl Provider for OpenAiChat {
         };
         // OpenAI itself refuses the old name for its newer models; the others do not know the new one.
         let new_name = self.endpoint.base.host_str() == Some("api.openai.com");
-        let body = request::body(&self.model, request, max_output, new_name);
+        let reader = Reader {
+            model: &self.id,
+            api: Api::OpenaiChat.as_str(),
+        };
+        let body = request::body(&self.model, reader, request, max_output, new_name);
         let auth = |key: &str| (AUTHORIZATION, format!("Bearer {key}"));
         let path = ["chat", "completions"];
         let (response, asked) = self

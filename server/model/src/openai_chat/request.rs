@@ -6,19 +6,20 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::pairing::{Turn, turns};
+use crate::pairing::{Part, Reader, Spoken, Turn, turns};
 use crate::{Request, ToolCall, ToolSpec};
 
 /// What to ask, as JSON.
 pub(super) fn body(
     model: &str,
+    reader: Reader<'_>,
     request: &Request,
     max_output: Option<u32>,
     new_name: bool,
 ) -> Vec<u8> {
     let body = Body {
         model,
-        messages: messages(request),
+        messages: messages(request, reader),
         tools: request.tools.iter().map(Tool::from).collect(),
         stream: true,
         stream_options: StreamOptions {
@@ -57,7 +58,7 @@ enum Said<'a> {
         content: &'a str,
     },
     User {
-        content: Cow<'a, str>,
+        content: Content<'a>,
     },
     Assistant {
         /// Null beside calls, as OpenAI itself writes it.
@@ -69,6 +70,49 @@ enum Said<'a> {
         tool_call_id: &'a str,
         content: Cow<'a, str>,
     },
+}
+
+/// What a person says: a text, which every server takes, or where pictures are among it a list.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Piece<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Piece<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: Url },
+}
+
+#[derive(Serialize)]
+struct Url {
+    url: String,
+}
+
+fn content<'a>(parts: &[Part<'a>]) -> Content<'a> {
+    let text = |part: &Part<'a>| match part {
+        Part::Text(text) => Some(*text),
+        Part::Image(_) => None,
+    };
+    let texts: Option<Vec<_>> = parts.iter().map(text).collect();
+    match texts {
+        Some(texts) => Content::Text(joined(&texts)),
+        None => Content::Parts(parts.iter().map(piece).collect()),
+    }
+}
+
+fn piece<'a>(part: &Part<'a>) -> Piece<'a> {
+    match part {
+        Part::Text(text) => Piece::Text { text },
+        Part::Image(image) => Piece::ImageUrl {
+            image_url: Url {
+                url: format!("data:{};base64,{}", image.media_type, image.data),
+            },
+        },
+    }
 }
 
 #[derive(Serialize)]
@@ -123,22 +167,33 @@ impl Serialize for Tool<'_> {
     }
 }
 
-fn messages(request: &Request) -> Vec<Said<'_>> {
+fn messages<'a>(request: &'a Request, reader: Reader<'_>) -> Vec<Said<'a>> {
     let mut said = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
         said.push(Said::System {
             content: &request.system,
         });
     }
-    for turn in turns(&request.messages) {
+    for turn in turns(&request.messages, reader) {
         match turn {
-            Turn::User(texts) => said.push(Said::User {
-                content: joined(&texts),
+            Turn::User(parts) => said.push(Said::User {
+                content: content(&parts),
             }),
-            Turn::Assistant { texts, calls } => said.push(Said::Assistant {
-                content: (!texts.is_empty()).then(|| joined(&texts)),
-                tool_calls: calls.into_iter().map(call).collect(),
-            }),
+            Turn::Assistant(spoken) => {
+                let text = |one: &Spoken<'a>| match one {
+                    Spoken::Text(text) => Some(*text),
+                    Spoken::Thought { .. } | Spoken::Call(_) => None,
+                };
+                let texts: Vec<_> = spoken.iter().filter_map(text).collect();
+                said.push(Said::Assistant {
+                    content: (!texts.is_empty()).then(|| joined(&texts)),
+                    tool_calls: spoken
+                        .iter()
+                        .filter_map(|one| one.call())
+                        .map(call)
+                        .collect(),
+                });
+            }
             Turn::Results(outcomes) => {
                 said.extend(outcomes.into_iter().map(|outcome| Said::Tool {
                     tool_call_id: outcome.id,
@@ -196,10 +251,15 @@ fn callable(name: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Block, Message, Role};
+    use crate::{Block, Image, Message, Role};
+
+    const READER: Reader<'_> = Reader {
+        model: "p/m",
+        api: "openai-chat",
+    };
 
     fn sent(request: &Request) -> Value {
-        serde_json::from_slice(&body("m", request, None, false)).unwrap()
+        serde_json::from_slice(&body("m", READER, request, None, false)).unwrap()
     }
 
     fn said(messages: Vec<Message>) -> Value {
@@ -268,9 +328,29 @@ mod tests {
     }
 
     #[test]
+    fn pictures_make_a_list_of_what_is_else_a_text() {
+        let image = Image {
+            media_type: "image/png".into(),
+            data: "QUJD".into(),
+        };
+        let said = said(vec![Message {
+            role: Role::User,
+            blocks: vec![Block::text("this"), Block::Image(image)],
+        }]);
+        assert_eq!(
+            said[0]["content"],
+            json!([
+                {"type": "text", "text": "this"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}},
+            ])
+        );
+    }
+
+    #[test]
     fn the_limit_has_two_names() {
         let limit = |new_name| -> Value {
-            serde_json::from_slice(&body("m", &Request::default(), Some(9), new_name)).unwrap()
+            serde_json::from_slice(&body("m", READER, &Request::default(), Some(9), new_name))
+                .unwrap()
         };
         assert_eq!(
             (
@@ -338,7 +418,8 @@ mod tests {
             messages: vec![Message::user("a")],
             ..Request::default()
         };
-        let text = |request: &Request| String::from_utf8(body("m", request, None, false)).unwrap();
+        let text =
+            |request: &Request| String::from_utf8(body("m", READER, request, None, false)).unwrap();
         for turn in 0..20 {
             let before = text(&request);
             let id = format!("c{turn}");
