@@ -1,12 +1,12 @@
 //! What a formatter would change: small replacements, and in ranges only those that touch them.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use similar::{Algorithm, DiffTag, TextDiff};
 use workspace::{ByteRange, Replacement, Snapshot, Text};
 
-use super::{Question, Reach, about_range, change::replacements};
+use super::{Question, Reach, about_range, change::replacements, inseparable::inseparable};
 use crate::{
     answer::{Answer, FileEdit, QueryError},
     mirror::difference,
@@ -47,14 +47,11 @@ impl Question {
             if of.as_ref().is_some_and(|of| of.text != snapshot.text) {
                 return Err(self.failed("the text changed while it was formatted".into()));
             }
-            for edit in edits {
-                let overlaps = |other: &Replacement| {
-                    edit.range == other.range
-                        || (edit.range.start < other.range.end
-                            && other.range.start < edit.range.end)
-                };
-                if !all.iter().any(overlaps) {
-                    all.push(edit);
+            // Two ranges may have changes in common: these are made once, and no half of what belongs together.
+            for group in inseparable(&snapshot.text, edits) {
+                let touches = |edit: &Replacement| all.iter().any(|other| meet(edit, other));
+                if !group.iter().any(touches) {
+                    all.extend(group);
                 }
             }
             of = Some(snapshot);
@@ -121,31 +118,13 @@ impl Question {
     }
 }
 
-/// Sorted replacements in groups that can be made one without the other: what is taken away in one place and put in another
-/// has been moved, and a half of that would lose it or have it twice. Spaces, commas and brackets are no such thing.
-fn inseparable(text: &Text, edits: Vec<Replacement>) -> Vec<Vec<Replacement>> {
-    let mut groups = vec![Vec::new()];
-    // How many of each character have been put in more than taken away.
-    let mut balance: BTreeMap<char, i64> = BTreeMap::new();
-    for edit in edits {
-        let old = text.slice(edit.range);
-        for (part, sign) in [(&old, -1), (&edit.text, 1)] {
-            for one in part
-                .chars()
-                .filter(|one| one.is_alphanumeric() || *one == '_')
-            {
-                *balance.entry(one).or_default() += sign;
-            }
-        }
-        balance.retain(|_, count| *count != 0);
-        if let Some(group) = groups.last_mut() {
-            group.push(edit);
-        }
-        if balance.is_empty() {
-            groups.push(Vec::new());
-        }
+/// Whether two replacements can't both be made, or not in an order that is known.
+fn meet(one: &Replacement, other: &Replacement) -> bool {
+    let (one, other) = (one.range, other.range);
+    match one.is_empty() || other.is_empty() {
+        true => one.start <= other.end && other.start <= one.end,
+        false => one.start < other.end && other.start < one.end,
     }
-    groups
 }
 
 /// What a replacement really changes: nothing that stays the same is replaced.
@@ -228,41 +207,6 @@ fn options(text: &Text) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Edits as (start, end, new text); the groups as how many edits each has.
-    #[test]
-    fn what_is_moved_is_not_torn_apart() {
-        let text = Text::from("use b;\nuse a;\nfn  f( ) { g(1,2) }\nfn  h() {}\n");
-        for (edits, expected) in [
-            // The lines change places.
-            (&[(0, 0, "use a;\n"), (7, 14, "")][..], &[2][..]),
-            (&[(4, 5, "a"), (11, 12, "b")], &[2]),
-            // Spaces, and a comma, each for itself.
-            (
-                &[(17, 18, ""), (20, 21, ""), (29, 29, ","), (36, 37, "")],
-                &[1, 1, 1, 1],
-            ),
-            // Between the two ends of a move, and behind them.
-            (
-                &[(0, 0, "use a;\n"), (6, 6, " "), (7, 14, ""), (17, 18, "")],
-                &[3, 1],
-            ),
-            // What is only put in holds what follows.
-            (&[(17, 18, ""), (20, 20, "x"), (36, 37, "")], &[1, 2]),
-        ] {
-            let edits = edits.iter().map(|(start, end, new)| Replacement {
-                range: ByteRange::new(*start, *end),
-                text: (*new).to_owned(),
-            });
-            let groups = inseparable(&text, edits.collect());
-            let sizes: Vec<usize> = groups
-                .iter()
-                .map(Vec::len)
-                .filter(|size| *size > 0)
-                .collect();
-            assert_eq!(sizes, expected);
-        }
-    }
 
     #[test]
     fn indentation_is_guessed() {

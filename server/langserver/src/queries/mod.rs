@@ -5,6 +5,7 @@ mod actions;
 mod change;
 mod format;
 mod hierarchy;
+mod inseparable;
 mod places;
 mod rename;
 mod renamed;
