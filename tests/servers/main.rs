@@ -6,6 +6,7 @@ mod desk;
 mod docs;
 mod edited;
 mod ends;
+mod linked;
 mod matrix;
 mod names;
 mod overlay;

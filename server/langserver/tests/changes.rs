@@ -483,13 +483,15 @@ async fn an_edit_of_a_file_that_changed_while_the_server_was_asked_is_refused() 
         |title: &str, steps: Value| json!({"title": title, "edit": {"documentChanges": steps}});
     let of_b = json!([edit(b.as_str())]);
     let made = json!({"kind": "create", "uri": c.as_str(), "options": {"overwrite": true}});
+    let mut filled = edit(c.as_str());
+    filled["edits"][0]["range"] = at(0, 0, 0);
     let moved = json!({"kind": "rename", "oldUri": b.as_str(), "newUri": c.as_str()});
     let actions = json!([
         with("edit", of_b.clone()),
         {"title": "to be resolved"},
         {"title": "command", "command": "do.it"},
         with("moved", json!([moved, edit(c.as_str())])),
-        with("made", json!([made, edit(c.as_str())])),
+        with("made", json!([made, filled])),
     ]);
     let stand = stand.acting(script(json!({
         "textDocument/codeAction": [[{"keep": null}]],
@@ -526,17 +528,16 @@ async fn an_edit_of_a_file_that_changed_while_the_server_was_asked_is_refused() 
         ))
     };
     stand.hover("a.rs").await.expect("answered");
-    stand.written("c.rs", "", late);
-    assert_eq!(
-        act(&|| stand.written("b.rs", text, early)).await,
-        [of_b(), of_b(), of_b(), moved(), of_c()]
-    );
+    // How old a file says that it is does not matter.
+    stand::touch(&stand.path("b.rs"), late);
+    let made = || stand.written("c.rs", "", late);
+    assert_eq!(act(&made).await, [of_b(), of_b(), of_b(), moved(), of_c()]);
     let none = || [refused(), refused(), refused(), refused(), of_c()];
     let above = format!("// above\n{text}");
     // Before it was resolved or run, and yet later than it was offered.
-    let now = || stand.written("b.rs", &above, SystemTime::now());
+    let now = || stand.written("b.rs", &above, early);
     assert_eq!(act(&now).await, none());
-    stand.written("b.rs", text, early);
+    stand::write(&stand.path("b.rs"), text);
     // Opened and not touched, it is as on disk.
     let opened = || drop(stand.open("b.rs", text));
     let all = act(&opened).await;

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use stand::{Stand, at, never};
 use workspace::{ByteOffset, ByteRange, FileStep};
 
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 fn able() -> Value {
     json!({
         "hoverProvider": true, "definitionProvider": true, "referencesProvider": {}, "textDocumentSync": 2,
@@ -121,8 +123,10 @@ async fn a_place_in_a_file_that_changed_while_the_server_was_asked_is_left_out()
         "textDocument/definition": [[{"keep": null}]],
         "textDocument/hover": [[{"kept": places}, {"answer": null}]],
     })));
-    let late = SystemTime::now() + Duration::from_secs(24 * 60 * 60);
+    let (early, late) = (SystemTime::UNIX_EPOCH, SystemTime::now() + DAY);
     let text = "fn b() {}\n";
+    // How old a file says that it is does not matter, as of one that another clock wrote or that was packed up.
+    stand::touch(&stand.path("b.rs"), late);
     let found = async |meanwhile: &dyn Fn()| {
         let never = never();
         let found = stand.pool.definition(&a, ByteOffset(3), &never);
@@ -139,20 +143,32 @@ async fn a_place_in_a_file_that_changed_while_the_server_was_asked_is_left_out()
     };
     stand.hover("a.rs").await.expect("answered");
     let answers = || {
-        stand::write(&outside, text);
-        let file = std::fs::File::options().write(true).open(&outside);
-        let file = file.and_then(|file| file.set_modified(late));
-        file.expect("touched");
-        stand.written(unpacked, text, late);
+        stand::later(|| {
+            stand::write(&outside, text);
+            outside.clone()
+        });
+        stand.written(unpacked, text, early);
     };
     assert_eq!(
         found(&answers).await,
         ("b.rs dependency.rs c.rs".to_owned(), 0, 0)
     );
     let left_out = ("dependency.rs c.rs".to_owned(), 1, 1);
-    let changed = || stand.written("b.rs", &format!("// above\n{text}"), late);
+    let changed = || stand.written("b.rs", &format!("// above\n{text}"), early);
     assert_eq!(found(&changed).await, left_out);
-    stand.written("b.rs", text, SystemTime::UNIX_EPOCH);
+    stand::write(&stand.path("b.rs"), text);
+    // Nor that of one that is moved there.
+    let (new, b_path) = (stand.path("new.txt"), stand.path("b.rs"));
+    let moved = || {
+        stand::later(|| {
+            stand::write(&new, &format!("// above\n{text}"));
+            stand::touch(&new, early);
+            std::fs::rename(&new, &b_path).expect("moved");
+            b_path.clone()
+        });
+    };
+    assert_eq!(found(&moved).await, left_out);
+    stand::write(&b_path, text);
     let typed = || {
         stand.open("b.rs", text);
         stand.replace("b.rs", "fn", "// typed\nfn");

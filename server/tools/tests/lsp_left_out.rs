@@ -196,17 +196,19 @@ async fn what_changed_meanwhile_is_told_as_that() {
         able["implementationProvider"] = json!(true);
         let place = |name: &str| json!({"uri": uri(name), "range": at(0, 3, 4)});
         let path = uri("b.rs").replace("file://", "");
-        let late = json!({"run": ["touch", "-d", "2100-01-01", path]});
+        // The clock of the disk may stand still for some milliseconds.
+        let late = "touch $0.mark; until [ $0 -nt $0.mark ]; do touch $0; done";
+        let late = json!({"run": ["sh", "-c", late, path]});
         let found = |name: &str| json!({"name": "fit", "kind": 12, "location": place(name)});
         let edge =
             |name: &str| json!({"from": item("f", &uri(name), 0), "fromRanges": [at(0, 3, 4)]});
         let (a, b, secret) = (place("a.rs"), place("b.rs"), place("secret.rs"));
         json!({"capabilities": able, "on": {
-            "textDocument/references": [[late, {"answer": [a, b]}], [{"answer": [a, b, b, secret]}]],
-            "textDocument/implementation": [[{"answer": [b]}]],
-            "workspace/symbol": [[{"answer": [found("b.rs")]}]],
+            "textDocument/references": [[late, {"answer": [a, b]}], [late, {"answer": [a, b, b, secret]}]],
+            "textDocument/implementation": [[late, {"answer": [b]}]],
+            "workspace/symbol": [[late, {"answer": [found("b.rs")]}]],
             "textDocument/prepareCallHierarchy": always(&json!([item("a", &uri("a.rs"), 0)])),
-            "callHierarchy/incomingCalls": [[{"answer": [edge("b.rs")]}], [{"answer": [edge("a.rs"), edge("b.rs")]}]],
+            "callHierarchy/incomingCalls": [[late, {"answer": [edge("b.rs")]}], [late, {"answer": [edge("a.rs"), edge("b.rs")]}]],
         }})
     });
     let changed = "[1 more in a file that changed meanwhile: ask again]";

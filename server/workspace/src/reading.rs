@@ -47,9 +47,8 @@ impl<'a> Reading<'a> {
 
     /// A document's text, as [`Workspace::read`] gives it.
     pub fn read(&mut self, uri: &DocumentUri) -> Result<Snapshot, ReadError> {
-        let buffers = self.workspace.buffers();
         let Some(path) = uri.path() else {
-            let open = buffers.get(uri);
+            let open = self.workspace.buffers().get(uri);
             return open.ok_or_else(|| ReadError::NoFile { uri: uri.clone() });
         };
         if self.is_ignored_for_model(path) {
@@ -57,12 +56,36 @@ impl<'a> Reading<'a> {
                 path: path.to_owned(),
             });
         }
-        let known = self.known(path);
-        let open = buffers.name_of_file(uri, &known.real);
-        match open.and_then(|name| buffers.get(&name)) {
+        match self.open(uri) {
             Some(snapshot) => Ok(snapshot),
             None => disk::read_shown(uri),
         }
+    }
+
+    /// The buffer of a document that is open, by whatever name its file has.
+    pub fn open(&mut self, uri: &DocumentUri) -> Option<Snapshot> {
+        let buffers = self.workspace.buffers();
+        let Some(path) = uri.path() else {
+            return buffers.get(uri);
+        };
+        let known = self.known(path);
+        let name = buffers.name_of_file(uri, &known.real)?;
+        buffers.get(&name)
+    }
+
+    /// A document's text as it is on disk, whether or not it is open.
+    pub fn read_disk(&mut self, uri: &DocumentUri) -> Result<Snapshot, ReadError> {
+        match uri.path() {
+            Some(path) if self.is_ignored_for_model(path) => Err(ReadError::Hidden {
+                path: path.to_owned(),
+            }),
+            _ => disk::read_shown(uri),
+        }
+    }
+
+    /// Where a path leads, as far as it exists.
+    pub fn real(&mut self, path: &Path) -> PathBuf {
+        self.known(path).real
     }
 
     /// Whether a path is kept from the model, as [`Workspace::is_ignored_for_model`] says.

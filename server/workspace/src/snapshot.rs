@@ -1,6 +1,11 @@
 //! One document as it was at one moment, with where the text came from. Never changes after it was taken.
 
-use std::{fmt, sync::Arc, time::SystemTime};
+use std::{
+    fmt,
+    fs::Metadata,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use crate::{DocumentUri, Text};
 
@@ -28,6 +33,34 @@ pub struct DiskForm {
     pub bom: bool,
     /// When it was last written; `None` if the file system does not say, or if there is no file yet.
     pub modified: Option<SystemTime>,
+    /// When anything about it was last another: what it holds, its name, its rights. Where the system says so, nobody can set
+    /// it: what is moved here from elsewhere is as old as it says by `modified`, and yet new here.
+    pub changed: Option<SystemTime>,
+}
+
+impl DiskForm {
+    /// As a file's metadata say.
+    pub(crate) fn of(metadata: &Metadata, bom: bool) -> Self {
+        let modified = metadata.modified().ok();
+        Self {
+            bom,
+            modified,
+            changed: changed(metadata).or(modified),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn changed(metadata: &Metadata) -> Option<SystemTime> {
+    use std::os::unix::fs::MetadataExt as _;
+    let seconds = u64::try_from(metadata.ctime()).ok()?;
+    let rest = u32::try_from(metadata.ctime_nsec()).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, rest))
+}
+
+#[cfg(not(unix))]
+fn changed(_: &Metadata) -> Option<SystemTime> {
+    None
 }
 
 /// Where a snapshot's text came from.

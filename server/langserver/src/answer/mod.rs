@@ -127,6 +127,12 @@ pub enum QueryError {
     /// Nobody wants the answer any more.
     #[error("cancelled")]
     Cancelled,
+    /// What it said is of another text than there is now.
+    #[error("{name} was overtaken by a change: ask again")]
+    Overtaken {
+        /// The server.
+        name: String,
+    },
     /// The document to be asked about can't be read.
     #[error("{0}")]
     Unreadable(String),

@@ -48,9 +48,9 @@ pub(crate) struct Held {
     pub version: i32,
     language: String,
     /// The text that it last heard was on disk.
-    saved: Text,
+    pub(super) saved: Text,
     earlier: VecDeque<(i32, Snapshot)>,
-    borrowed: bool,
+    pub(super) borrowed: bool,
 }
 
 /// Documents as a server had them at one moment, with its own versions.
@@ -80,10 +80,12 @@ impl Stale {
 pub(crate) struct Wire {
     client: Arc<Client>,
     manner: Manner,
-    held: BTreeMap<DocumentUri, Held>,
+    pub(super) held: BTreeMap<DocumentUri, Held>,
     /// What [`Wire::all`] last listed, until something changes.
-    all: Option<Arc<Texts>>,
-    borrowed: VecDeque<DocumentUri>,
+    pub(super) all: Option<Arc<Texts>>,
+    pub(super) borrowed: VecDeque<DocumentUri>,
+    /// Names by which the server itself calls files that an editor holds by another name, and that name: see `other_names`.
+    pub(super) others: BTreeMap<DocumentUri, DocumentUri>,
     /// Documents of the editor whose text changed since this was last emptied.
     touched: Vec<DocumentUri>,
     /// Documents from disk that were closed because they had changed there.
@@ -108,6 +110,7 @@ impl Wire {
             held: BTreeMap::new(),
             all: None,
             borrowed: VecDeque::new(),
+            others: BTreeMap::new(),
             touched: Vec::new(),
             returned: BTreeSet::new(),
             changed: BTreeMap::new(),
@@ -130,13 +133,19 @@ impl Wire {
 
     /// Every document as the server has it now: listed anew only after something has changed.
     pub fn all(&mut self) -> Arc<Texts> {
-        let list = |held: &BTreeMap<DocumentUri, Held>| {
-            let texts = held
-                .iter()
-                .map(|(uri, held)| (uri.clone(), (held.snapshot.clone(), held.version)));
+        let (held, others) = (&self.held, &self.others);
+        let list = || {
+            let texts = held.iter().map(|(uri, held)| {
+                let mut snapshot = held.snapshot.clone();
+                // By whichever name it is found, it is the editor's document.
+                if let Some(own) = others.get(uri) {
+                    snapshot.uri = own.clone();
+                }
+                (uri.clone(), (snapshot, held.version))
+            });
             Arc::new(texts.collect())
         };
-        self.all.get_or_insert_with(|| list(&self.held)).clone()
+        self.all.get_or_insert_with(list).clone()
     }
 
     /// The editor's documents that were told of since the last call.
@@ -230,7 +239,7 @@ impl Wire {
 
     /// Before a document with unsaved text is closed, it gets the text that is on disk: a server may take a moment to read that
     /// file, and until then goes by the last text that it was told.
-    fn give_up(&mut self, uri: &DocumentUri) {
+    pub(super) fn give_up(&mut self, uri: &DocumentUri) {
         let Some(held) = self.held.get(uri) else {
             return;
         };
@@ -251,6 +260,12 @@ impl Wire {
     }
 
     pub(super) fn tell(&mut self, uri: &DocumentUri, note: Note) {
+        self.others.remove(uri);
+        self.tell_alone(uri, note);
+        self.tell_others(uri);
+    }
+
+    fn tell_alone(&mut self, uri: &DocumentUri, note: Note) {
         let Some(now) = note.now else {
             self.give_up(uri);
             return self.close(uri);
@@ -395,6 +410,7 @@ impl Wire {
     pub fn close(&mut self, uri: &DocumentUri) {
         if let Some(held) = self.held.remove(uri) {
             self.all = None;
+            self.others.remove(uri);
             if held.snapshot.text != held.saved {
                 self.is_other(uri);
             }

@@ -91,7 +91,15 @@ impl Wire {
     pub(super) fn swap_in(&mut self, number: u64, texts: &[Snapshot], stale: Stale) {
         self.return_stale(stale, texts);
         let mut before = BTreeMap::new();
-        for text in texts {
+        let others = texts.iter().flat_map(|text| {
+            let named = |uri| Snapshot {
+                uri,
+                ..text.clone()
+            };
+            self.others_of(&text.uri).into_iter().map(named)
+        });
+        let others: Vec<Snapshot> = others.collect();
+        for text in texts.iter().chain(&others) {
             let now = self.held(&text.uri).map(|held| held.snapshot.clone());
             match &now {
                 Some(now) if now.text == text.text => continue,

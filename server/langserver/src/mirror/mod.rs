@@ -5,6 +5,7 @@
 mod changes;
 mod held;
 mod lease;
+mod other_names;
 
 use std::{
     collections::BTreeMap,

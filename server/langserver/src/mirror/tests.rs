@@ -247,6 +247,7 @@ async fn documents_that_no_editor_holds_are_borrowed() {
             origin: Origin::Disk(workspace::DiskForm {
                 bom: false,
                 modified: Some(modified),
+                ..workspace::DiskForm::default()
             }),
         }
     };

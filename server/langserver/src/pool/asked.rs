@@ -19,6 +19,8 @@ use crate::{
 
 const PREPARE_CALLS: &str = "textDocument/prepareCallHierarchy";
 const PREPARE_TYPES: &str = "textDocument/prepareTypeHierarchy";
+/// How often a question is put again that was overtaken.
+const AGAIN: u32 = 3;
 
 /// Which document a question is about, and of which text its places are.
 #[derive(Clone, Copy)]
@@ -319,7 +321,7 @@ impl Pool {
     }
 
     /// Puts a question to a document's server, started if need be. One that the server died over is put once more, to its
-    /// successor.
+    /// successor, and one that was overtaken some times.
     async fn asked<T, F: Future<Output = Result<T, QueryError>>>(
         &self,
         of: impl Into<Of<'_>>,
@@ -331,15 +333,16 @@ impl Pool {
             return outcome;
         }
         let mut is_first = true;
+        let mut overtaken = 0;
         loop {
             let (document, server) = self.begin(of.uri(), &self.until_ready(cancel)).await?;
             let question = self.question(server, document, cancel);
             let outcome = put(of.seen_by(question)).await;
-            if is_first && matches!(outcome, Err(QueryError::Died { .. })) && !self.is_closed() {
-                is_first = false;
-                continue;
+            match outcome {
+                Err(QueryError::Died { .. }) if is_first && !self.is_closed() => is_first = false,
+                Err(QueryError::Overtaken { .. }) if overtaken < AGAIN => overtaken += 1,
+                outcome => return outcome,
             }
-            return outcome;
         }
     }
 
@@ -366,8 +369,15 @@ impl Pool {
             .upgrade()
             .filter(Source::is_alive)
             .ok_or_else(ended)?;
-        let document = self.read(uri).await?;
-        let outcome = put(self.question(server, document, cancel), item.clone()).await;
+        let mut overtaken = 0;
+        let outcome = loop {
+            let document = self.read(uri).await?;
+            let question = self.question(server.clone(), document, cancel);
+            match put(question, item.clone()).await {
+                Err(QueryError::Overtaken { .. }) if overtaken < AGAIN => overtaken += 1,
+                outcome => break outcome,
+            }
+        };
         if !matches!(outcome, Err(QueryError::Died { .. })) || self.is_closed() {
             return outcome;
         }

@@ -154,6 +154,7 @@ impl CodeAction {
                     |_| self.raw.clone(),
                 )
                 .await?;
+            self.is_still_of(&asked.texts)?;
             // What it resolves may be of the text that it offered it for.
             texts = Had {
                 when: self.texts.when,
@@ -192,7 +193,8 @@ impl CodeAction {
         }
         let document = self.document()?;
         let mut all: Vec<FileChange> = Vec::new();
-        let wanted = of.run(&document, command, patience).await?;
+        let (wanted, had) = of.run(&document, command, patience).await?;
+        self.is_still_of(&had)?;
         if wanted.is_empty() {
             return Err(self.failed(format!(
                 "the action is only a command: {name} ran, and wanted nothing edited"
@@ -215,6 +217,17 @@ impl CodeAction {
             all.extend(more);
         }
         Ok(all)
+    }
+
+    /// An action names places of the text that it was offered for: of another one it means others.
+    fn is_still_of(&self, had: &Had) -> Result<(), QueryError> {
+        let text = |texts: &Had| texts.get(&self.uri).map(|(had, _)| had.text.clone());
+        match text(had) == text(&self.texts) {
+            true => Ok(()),
+            false => Err(QueryError::Overtaken {
+                name: self.server.clone(),
+            }),
+        }
     }
 
     fn not_run(&self, command: &str) -> QueryError {

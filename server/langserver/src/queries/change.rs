@@ -1,17 +1,21 @@
 //! From a server's edits to changes of files, each in the coordinates of the text that it was made for. Nothing is
 //! changed here.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use serde_json::Value;
 use workspace::{
-    DiskForm, DocumentUri, Edit, Encoding, FileStep, Origin, Reading, Replacement, Revision,
-    Snapshot, Text, Workspace,
+    DiskForm, DocumentUri, Edit, Encoding, FileStep, Origin, Position, Reading, Replacement,
+    Revision, Snapshot, Text, Workspace,
 };
 
 use super::{
     blocking,
-    texts::{Missing, text_of},
+    texts::{Missing, is_past, text_of},
 };
 use crate::{
     answer::{FileChange, FileEdit, QueryError},
@@ -35,13 +39,23 @@ pub(super) async fn changes(
             texts: &texts,
             server: &server,
             made: BTreeMap::new(),
+            files: HashMap::new(),
+            untold: Vec::new(),
         };
-        wire::read_workspace_edit(&edit)?
-            .into_iter()
-            .map(|step| making.change(step))
-            .collect()
+        let steps = match wire::read_workspace_edit(&edit) {
+            Ok(steps) => steps,
+            Err(reason) => return Ok(Err(reason.into())),
+        };
+        let steps = steps.into_iter().map(|step| making.change(step));
+        let made: Result<Vec<_>, Refused> = steps.collect();
+        if !making.untold.is_empty() && server.tell_by(&making.untold) {
+            return Err(QueryError::Overtaken {
+                name: server.name().to_owned(),
+            });
+        }
+        Ok(made.map(|changes| changes.into_iter().flatten().collect()))
     })
-    .await?;
+    .await??;
     made.map_err(|refused| match refused {
         Refused::Hidden => QueryError::Hidden { name },
         Refused::Because(message) => QueryError::Failed { name, message },
@@ -68,12 +82,17 @@ struct Making<'a> {
     server: &'a Source,
     /// What earlier steps made of files: `None` if it is gone.
     made: BTreeMap<DocumentUri, Option<Snapshot>>,
+    /// Files that are edited, by where they really are: by which name first, and how.
+    files: HashMap<PathBuf, (DocumentUri, Vec<Replacement>)>,
+    /// What the server was told of by another name alone, with that.
+    untold: Vec<(DocumentUri, DocumentUri)>,
 }
 
 impl Making<'_> {
-    fn change(&mut self, step: Step) -> Result<FileChange, Refused> {
+    /// `None`: an earlier step does the same.
+    fn change(&mut self, step: Step) -> Result<Option<FileChange>, Refused> {
         let step = match step {
-            Step::Edit(edit) => return Ok(FileChange::Edit(self.edit(edit)?)),
+            Step::Edit(edit) => return Ok(self.edit(edit)?.map(FileChange::Edit)),
             Step::File(step) => step,
         };
         match &step {
@@ -84,14 +103,14 @@ impl Making<'_> {
             } => {
                 let stays = *ignore_if_exists && !overwrite;
                 let there = match stays {
-                    true => self.text(uri)?,
+                    true => self.text(uri, &[])?,
                     false => None,
                 };
                 let text = there.or_else(|| Some(new_file(uri)));
                 self.made.insert(uri.clone(), text);
             }
             FileStep::Rename { from, to, .. } => {
-                let moved = self.text(from)?.map(|text| Snapshot {
+                let moved = self.text(from, &[])?.map(|text| Snapshot {
                     uri: to.clone(),
                     ..text
                 });
@@ -102,10 +121,10 @@ impl Making<'_> {
                 self.made.insert(uri.clone(), None);
             }
         }
-        Ok(FileChange::File(step))
+        Ok(Some(FileChange::File(step)))
     }
 
-    fn edit(&mut self, edit: DocumentEdit) -> Result<FileEdit, Refused> {
+    fn edit(&mut self, edit: DocumentEdit) -> Result<Option<FileEdit>, Refused> {
         let DocumentEdit {
             uri,
             version,
@@ -124,10 +143,37 @@ impl Making<'_> {
             )
             .into());
         }
-        let snapshot = self
-            .text(&uri)?
-            .ok_or_else(|| format!("{uri} can't be read"))?;
+        let is_made = self.made.contains_key(&uri);
+        let Some(snapshot) = self.text(&uri, &edits)? else {
+            return Err(format!("{uri} can't be read").into());
+        };
+        if let Some((place, _)) = edits
+            .iter()
+            .find(|(place, _)| is_past(place, &snapshot.text, self.server.encoding()))
+        {
+            return Err(format!(
+                "its edit is of another text of {uri}: in line {} it begins behind the end",
+                place.start.line + 1
+            )
+            .into());
+        }
         let edits = replacements(edits, &snapshot.text, self.server.encoding());
+        // A file that links lead to may be named by several names, and is edited once.
+        if let (Some(path), false) = (uri.path(), is_made) {
+            let real = self.reading.real(path);
+            match self.files.get(&real) {
+                Some((name, same)) if *name != uri => {
+                    return match *same == edits {
+                        true => Ok(None),
+                        false => Err(format!(
+                            "it names one file as {name} and as {uri}, and edits it in two ways"
+                        )
+                        .into()),
+                    };
+                }
+                _ => drop(self.files.insert(real, (uri.clone(), edits.clone()))),
+            }
+        }
         let applied = Edit::new(snapshot.clone(), edits.clone())
             .map_err(|error| format!("the edits of {uri} don't go together: {error}"))?;
         let after = Snapshot {
@@ -135,22 +181,42 @@ impl Making<'_> {
             ..snapshot.clone()
         };
         self.made.insert(uri.clone(), Some(after));
-        Ok(FileEdit {
-            uri,
+        Ok(Some(FileEdit {
+            // By the editor's name, if it has it open by another one.
+            uri: match snapshot.is_buffer() {
+                true => snapshot.uri.clone(),
+                false => uri,
+            },
             edits,
             snapshot,
-        })
+        }))
     }
 
     /// A file's text after the steps so far, if it has one. Not that of one that changed since the server was asked:
     /// its edits would land elsewhere.
-    fn text(&mut self, uri: &DocumentUri) -> Result<Option<Snapshot>, String> {
+    fn text(&mut self, uri: &DocumentUri, edits: &[Change]) -> Result<Option<Snapshot>, String> {
         if let Some(made) = self.made.get(uri) {
             return Ok(made.clone());
         }
+        let changed = || {
+            format!(
+                "{uri} changed while {} was asked: ask again",
+                self.server.name()
+            )
+        };
         match text_of(&mut self.reading, self.texts, uri) {
             Ok(text) => Ok(Some(text)),
             Err(Missing::Unreadable) => Ok(None),
+            Err(Missing::Untold { own }) => {
+                self.untold.push((uri.clone(), own));
+                Err(changed())
+            }
+            // Some servers make the file themselves that their edit is to fill.
+            Err(Missing::Other(text))
+                if text.text.is_empty() && !text.is_buffer() && edits.iter().all(is_of_nothing) =>
+            {
+                Ok(Some(text))
+            }
             // It is never told of these: to ask again would change nothing.
             Err(Missing::Other(text))
                 if text.is_buffer() && !self.server.serves(language(&text)) =>
@@ -160,12 +226,17 @@ impl Making<'_> {
                     self.server.name()
                 ))
             }
-            Err(Missing::Other(_)) => Err(format!(
-                "{uri} changed while {} was asked: ask again",
-                self.server.name()
-            )),
+            Err(Missing::Other(_)) => Err(changed()),
         }
     }
+}
+
+/// What a server would put where.
+type Change = (workspace::Range, String);
+
+/// Whether it was meant for an empty text.
+fn is_of_nothing((place, _): &Change) -> bool {
+    place.start == Position::default() && place.end == Position::default()
 }
 
 /// A file that is only made by an earlier step.

@@ -1,5 +1,7 @@
 //! Call and type hierarchies: a node is given back to the server as it came, but where it is now.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use workspace::{ByteOffset, ByteRange, DocumentUri, Reading};
 
@@ -89,6 +91,7 @@ impl Question {
                     let call = |item| Call { item, sites };
                     calls.put(node, shelf, &server, call);
                 }
+                calls.found = each_once(calls.found, |call| &call.item, add_sites);
                 calls
             })
             .await?;
@@ -111,6 +114,7 @@ impl Question {
             for node in found {
                 nodes.put(node, shelf, &server, |item| item);
             }
+            nodes.found = each_once(nodes.found, |item| item, |_, _| ());
             nodes
         })
         .await
@@ -180,6 +184,35 @@ fn near<T>(
     };
     let near = found.into_iter().filter(|one| is_near(one)).collect();
     (near, more)
+}
+
+/// Of a file that links lead to there may be a node by each of its names: they are one.
+fn each_once<T>(
+    all: Vec<T>,
+    item: impl Fn(&T) -> &HierarchyItem,
+    add: impl Fn(&mut T, T),
+) -> Vec<T> {
+    let mut once: Vec<T> = Vec::with_capacity(all.len());
+    let mut places = BTreeMap::new();
+    for one in all {
+        let node = item(&one);
+        let place = &node.place;
+        let key = (place.snapshot.uri.clone(), place.range, node.name.clone());
+        let first = *places.entry(key).or_insert(once.len());
+        match once.get_mut(first) {
+            Some(known) if item(known).raw["uri"] != node.raw["uri"] => add(known, one),
+            _ => once.push(one),
+        }
+    }
+    once
+}
+
+fn add_sites(call: &mut Call, same: Call) {
+    for site in same.sites {
+        if !call.sites.iter().any(|known| known.range == site.range) {
+            call.sites.push(site);
+        }
+    }
 }
 
 fn hierarchy_item(node: Node, shelf: &Shelf, server: &Source) -> Option<HierarchyItem> {

@@ -158,7 +158,8 @@ impl Question {
                     changed += usize::from(shelf.has_changed(&place.0));
                     continue;
                 };
-                if known.insert((&place.0, location.range)) {
+                // By the one name that a file has here, whatever it was named by.
+                if known.insert((location.snapshot.uri.clone(), location.range)) {
                     locations.push(location);
                 }
             }

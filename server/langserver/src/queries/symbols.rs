@@ -1,5 +1,7 @@
 //! What a document is made of, and what a project has by name.
 
+use std::collections::BTreeSet;
+
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use workspace::{ByteOffset, ByteRange, Encoding, Snapshot, Text};
@@ -7,6 +9,7 @@ use workspace::{ByteOffset, ByteRange, Encoding, Snapshot, Text};
 use super::{Question, Reach};
 use crate::{
     answer::{Answer, FoundSymbol, Location, QueryError, Symbol, SymbolKind},
+    server::Had,
     wire::{self, Found, Outline},
 };
 
@@ -40,7 +43,7 @@ impl Question {
         const METHOD: &str = "workspace/symbol";
         let (asked, complete) = self.ask(METHOD, |_| json!({"query": query})).await?;
         let read = self.fit(METHOD, wire::read_found(&asked.answer))?;
-        let found = self.resolved(read.found).await;
+        let found = self.resolved(read.found, &asked.texts).await;
         let uris = found.iter().map(|one| one.uri.clone()).collect();
         let (value, left_out, changed) = self
             .with_texts(asked.texts, uris, move |shelf| {
@@ -67,6 +70,12 @@ impl Question {
                         })
                     })
                     .collect::<Vec<_>>();
+                let mut known = BTreeSet::new();
+                let mut symbols = symbols;
+                symbols.retain(|one: &FoundSymbol| {
+                    let place = (one.place.snapshot.uri.clone(), one.place.range);
+                    known.insert((place, one.name.clone()))
+                });
                 (symbols, left_out, changed)
             })
             .await?;
@@ -77,7 +86,8 @@ impl Question {
     }
 
     /// Symbols that came without a range, with it, as far as the server says it.
-    async fn resolved(&self, mut found: Vec<Found>) -> Vec<Found> {
+    /// Not those in documents that the server has another text of by then.
+    async fn resolved(&self, mut found: Vec<Found>, had: &Had) -> Vec<Found> {
         const METHOD: &str = "workspaceSymbol/resolve";
         if !self.server.supports(METHOD, None) {
             return found;
@@ -93,9 +103,11 @@ impl Question {
             .buffer_unordered(AT_A_TIME);
         let answers: Vec<_> = answers.collect().await;
         for (at, answer) in answers {
-            let read = answer.map(|asked| wire::read_found(&asked.answer));
-            if let Ok(Ok(read)) = read
+            let Ok(asked) = answer else { continue };
+            let text = |texts: &Had| texts.get(&found[at].uri).map(|(had, _)| had.text.clone());
+            if let Ok(read) = wire::read_found(&asked.answer)
                 && let Some(one) = read.found.first()
+                && text(had) == text(&asked.texts)
             {
                 found[at].range = one.range;
             }

@@ -1,8 +1,15 @@
 //! The texts that an answer is about: those that the server was told, else the disk's, each read once.
 
-use std::{collections::BTreeMap, num::NonZero, path::Component, thread};
+use std::{
+    collections::{BTreeMap, HashMap},
+    num::NonZero,
+    path::{Component, PathBuf},
+    thread,
+};
 
-use workspace::{DocumentUri, Encoding, Origin, Reading, Snapshot, Workspace};
+use workspace::{
+    DiskForm, DocumentUri, Encoding, Origin, Range, Reading, Snapshot, Text, Workspace,
+};
 
 use super::{Question, blocking};
 use crate::{
@@ -29,11 +36,17 @@ impl Shelf {
 
     /// Whether a text is missing because there is another by now.
     pub fn has_changed(&self, uri: &DocumentUri) -> bool {
-        matches!(self.read.get(uri), Some(Err(Missing::Other(_))))
+        matches!(
+            self.read.get(uri),
+            Some(Err(Missing::Other(_) | Missing::Untold { .. }))
+        )
     }
 
     pub fn place(&self, (uri, range): &Place) -> Option<Location> {
         let snapshot = self.text(uri)?;
+        if is_past(range, &snapshot.text, self.encoding) {
+            return None;
+        }
         Some(Location {
             snapshot: snapshot.clone(),
             range: snapshot.text.byte_range(*range, self.encoding),
@@ -61,13 +74,25 @@ impl Question {
         work: impl FnOnce(C, &Shelf) -> T + Send + 'static,
     ) -> Result<T, QueryError> {
         let (workspace, encoding) = (self.workspace.clone(), self.server.encoding());
+        let server = self.server.clone();
         blocking(move || {
             let mut reading = workspace.reading();
             let (uris, chosen) = choose(&mut reading);
-            let read = read_all(&workspace, &mut reading, &texts, uris);
-            work(chosen, &Shelf { encoding, read })
+            let mut read = read_all(&workspace, &mut reading, &texts, uris);
+            let untold = |(uri, text): (&DocumentUri, &Result<_, Missing>)| match text {
+                Err(Missing::Untold { own }) => Some((uri.clone(), own.clone())),
+                _ => None,
+            };
+            let untold: Vec<_> = read.iter().filter_map(untold).collect();
+            if !untold.is_empty() && server.tell_by(&untold) {
+                return Err(QueryError::Overtaken {
+                    name: server.name().to_owned(),
+                });
+            }
+            by_one_name(&mut reading, &mut read);
+            Ok(work(chosen, &Shelf { encoding, read }))
         })
-        .await
+        .await?
     }
 }
 
@@ -108,16 +133,58 @@ fn read_all(
     all
 }
 
+/// Has a file that was named by several links go by one name: a buffer's, else the one without links.
+fn by_one_name(reading: &mut Reading<'_>, all: &mut Texts) {
+    let mut files: HashMap<PathBuf, Vec<DocumentUri>> = HashMap::new();
+    for (uri, text) in &*all {
+        if let (Some(path), true) = (uri.path(), text.is_ok()) {
+            files
+                .entry(reading.real(path))
+                .or_default()
+                .push(uri.clone());
+        }
+    }
+    files.retain(|_, names| names.len() > 1);
+    for (real, names) in files {
+        let text = |name: &DocumentUri| all.get(name)?.as_ref().ok();
+        let open = names.iter().filter_map(text).find(|text| text.is_buffer());
+        let plain = names.iter().find(|name| name.path() == Some(&real));
+        let Some(one) = open.map(|text| &text.uri).or(plain).or(names.first()) else {
+            continue;
+        };
+        let one = one.clone();
+        for name in &names {
+            if let Some(Ok(text)) = all.get_mut(name) {
+                text.uri = one.clone();
+            }
+        }
+    }
+}
+
+/// Whether a place begins behind the end of its line: it is one of another text. What is behind the last line is its end, and
+/// some count the first half of a line's end as its last character.
+pub(super) fn is_past(place: &Range, text: &Text, encoding: Encoding) -> bool {
+    let at = text.offset(place.start, encoding);
+    let there = text.position(at, encoding);
+    let is_end = at == text.line_end(there.line as usize);
+    is_end && there.line == place.start.line && there.character + 1 < place.start.character
+}
+
 /// Why there is no text that a server meant.
 pub(super) enum Missing {
     /// There is none, or none to be shown.
     Unreadable,
     /// What is there now is not what the server had.
     Other(Snapshot),
+    /// An editor holds it by another name, by which alone the server was told of it: by this one it went by the disk.
+    Untold {
+        /// The other name.
+        own: DocumentUri,
+    },
 }
 
 /// The text that a server meant: the one that it was told, else the disk's, which it reads itself. What changed on disk
-/// after it was asked it may have read before, and a buffer that it was not told of and that is not saved it has not.
+/// after it was asked it may have read before, and a buffer that it was not told of and that is not as on disk it has not.
 ///
 /// Strictly later: what we wrote ourselves just before the question counts. Where the clock of a network disk is ahead
 /// of ours, what changed there within the difference is taken for later; where it is behind, a change within it is missed.
@@ -130,30 +197,45 @@ pub(super) fn text_of(
         let hidden = uri
             .path()
             .is_some_and(|path| reading.is_ignored_for_model(path));
-        return match hidden {
-            true => Err(Missing::Unreadable),
-            false => Ok(snapshot.clone()),
+        if hidden {
+            return Err(Missing::Unreadable);
+        }
+        // One that it was shown from disk may be open by now, by another name.
+        return match snapshot.is_buffer() {
+            true => Ok(snapshot.clone()),
+            false => match reading.open(uri) {
+                Some(open) if open.text != snapshot.text => Err(other(texts, uri, open)),
+                Some(open) => Ok(open),
+                None => Ok(snapshot.clone()),
+            },
         };
     }
     let snapshot = reading.read(uri).map_err(|error| {
         tracing::debug!(%error, "left out");
         Missing::Unreadable
     })?;
-    // It may have been told of it by another name of the file.
-    let is_told = |now: &Snapshot| {
-        let told = texts.get(&now.uri);
-        told.is_some_and(|(told, _)| told.text == now.text)
-    };
-    let is_other = match snapshot.origin {
-        // Some servers make the file themselves that their edit is to fill; where there is no text, none can be hit.
-        Origin::Disk(form) => {
-            form.modified.is_some_and(|modified| modified > texts.when) && !snapshot.text.is_empty()
+    let is_later = |form: DiskForm| form.changed.is_some_and(|changed| changed > texts.when);
+    match snapshot.origin {
+        Origin::Disk(form) if is_later(form) => Err(Missing::Other(snapshot)),
+        Origin::Disk(_) => Ok(snapshot),
+        Origin::Buffer { .. } => {
+            let is_same = reading.read_disk(uri).is_ok_and(|disk| {
+                disk.text == snapshot.text
+                    && !matches!(disk.origin, Origin::Disk(form) if is_later(form))
+            });
+            match is_same {
+                true => Ok(snapshot),
+                false => Err(other(texts, uri, snapshot)),
+            }
         }
-        Origin::Buffer { dirty } => dirty && !is_told(&snapshot),
-    };
-    match is_other {
-        true => Err(Missing::Other(snapshot)),
-        false => Ok(snapshot),
+    }
+}
+
+/// A buffer that the server did not mean, when it named this.
+fn other(texts: &Had, uri: &DocumentUri, open: Snapshot) -> Missing {
+    match open.uri != *uri && texts.get(&open.uri).is_some() {
+        true => Missing::Untold { own: open.uri },
+        false => Missing::Other(open),
     }
 }
 

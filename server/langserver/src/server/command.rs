@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use workspace::Snapshot;
 
-use super::Server;
+use super::{Had, Server};
 use crate::{answer::QueryError, client::Patience, mirror::Texts};
 
 /// The edits that a server wants made, in order, each with the texts that it had then.
@@ -27,13 +27,13 @@ impl Server {
         announced || self.desk().registrations.options(METHOD).any(lists)
     }
 
-    /// Runs a command, and answers what edits the server wanted made until it had run.
+    /// Runs a command, and answers what edits the server wanted made until it had run, and what it had when it began.
     pub async fn run(
         self: &Arc<Self>,
         document: &Snapshot,
         command: Value,
         patience: &Patience,
-    ) -> Result<Wanted, QueryError> {
+    ) -> Result<(Wanted, Had), QueryError> {
         // One at a time: an edit does not say which command wants it.
         let _turn = patience
             .wait(self.commands.lock())
@@ -41,9 +41,10 @@ impl Server {
             .map_err(|error| self.error(METHOD, error))?;
         self.desk().wanted = Some(Vec::new());
         let window = Window(self);
-        self.ask(METHOD, document, patience, |_| command.clone())
+        let asked = self
+            .ask(METHOD, document, patience, |_| command.clone())
             .await?;
-        Ok(window.close())
+        Ok((window.close(), asked.texts))
     }
 
     /// An edit that the server wants made: whether it is taken.

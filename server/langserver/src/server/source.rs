@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::Value;
-use workspace::{Encoding, Snapshot};
+use workspace::{DocumentUri, Encoding, Snapshot};
 
 use super::{About, Asked, Editor, Server, Turn, Used, editor};
 use crate::{
@@ -123,6 +123,27 @@ impl Source {
             Self::Server(server) => server.part_only(file),
             Self::Editor(_) => None,
         }
+    }
+
+    /// Has it know editors' documents by these other names too, which are its own for the files: whether it now knows any of
+    /// them so.
+    pub fn tell_by<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a (DocumentUri, DocumentUri)>,
+    ) -> bool {
+        let Self::Server(server) = self else {
+            return false;
+        };
+        let Some(mirror) = server.mirror() else {
+            return false;
+        };
+        mirror.told(None, |wire| {
+            let mut is_told = false;
+            for (other, own) in names {
+                is_told |= wire.tell_by(other, own);
+            }
+            is_told
+        })
     }
 
     /// Whether documents of this language are for it.

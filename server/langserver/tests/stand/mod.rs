@@ -176,12 +176,14 @@ impl Stand {
         tokio::join!(ask, act).0
     }
 
-    /// Another program writes a file: at a moment that is given, for no clock to be waited for.
+    /// Another program writes a file, which is then as old as it says: later than now by the clock of the disk, which may stand
+    /// still for some milliseconds.
     pub fn written(&self, name: &str, text: &str, when: SystemTime) {
-        write(&self.path(name), text);
-        let file = File::options().write(true).open(self.path(name));
-        file.and_then(|file| file.set_modified(when))
-            .expect("touched");
+        later(|| {
+            write(&self.path(name), text);
+            touch(&self.path(name), when);
+            self.path(name)
+        });
     }
 
     pub async fn hover(&self, name: &str) -> Result<Option<String>, String> {
@@ -202,6 +204,33 @@ pub fn servers(value: Value) -> Servers {
 pub fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
     std::fs::write(path, text).expect("written");
+}
+
+/// Has a file be as old as this.
+pub fn touch(path: &Path, when: SystemTime) {
+    let file = File::options().write(true).open(path);
+    file.and_then(|file| file.set_modified(when))
+        .expect("touched");
+}
+
+/// Does it until the file that it gives has become another after now.
+pub fn later(act: impl Fn() -> PathBuf) {
+    let then = SystemTime::now();
+    while changed(&act()) <= then {}
+}
+
+/// When the disk says that something about a file became another.
+fn changed(path: &Path) -> SystemTime {
+    let metadata = path.metadata().expect("there");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let seconds = u64::try_from(metadata.ctime()).expect("after 1970");
+        let rest = u32::try_from(metadata.ctime_nsec()).expect("small");
+        SystemTime::UNIX_EPOCH + Duration::new(seconds, rest)
+    }
+    #[cfg(not(unix))]
+    metadata.modified().expect("known")
 }
 
 pub fn never() -> CancellationToken {

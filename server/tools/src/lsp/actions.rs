@@ -66,7 +66,22 @@ fn tags(action: &CodeAction) -> String {
     }
 }
 
+/// How often an action is chosen anew because somebody typed before it was known what it does.
+const AGAIN: u32 = 4;
+
 pub async fn apply(call: &Call<'_>, spot: &Spot, title: &str) -> Result<Output, Unanswered> {
+    let mut overtaken = 0;
+    loop {
+        match apply_now(call, spot, title).await {
+            Err(Unanswered::Server(QueryError::Overtaken { .. })) if overtaken < AGAIN => {
+                overtaken += 1;
+            }
+            done => return done,
+        }
+    }
+}
+
+async fn apply_now(call: &Call<'_>, spot: &Spot, title: &str) -> Result<Output, Unanswered> {
     let cx = call.cx;
     let answer = ask(spot, cx).await?;
     let action = chosen(&answer.value, title).map_err(|reason| {

@@ -406,6 +406,7 @@ fn advised(error: &QueryError, instead: &str) -> ToolError {
         QueryError::NotSupported { .. }
         | QueryError::NoServer { .. }
         | QueryError::Disabled { .. } => format!("{error}: {instead}"),
+        QueryError::Overtaken { .. } => error.to_string(),
         QueryError::TimedOut { .. } | QueryError::Died { .. } => {
             format!("{error}. Ask again, or {instead}")
         }

@@ -67,7 +67,7 @@ impl Errand {
             Text::default(),
             DiskForm {
                 bom,
-                modified: None,
+                ..DiskForm::default()
             },
         );
         let edit = Edit::whole(nothing, content);

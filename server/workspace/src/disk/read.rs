@@ -155,13 +155,7 @@ fn read_text(path: &Path) -> Result<(Text, DiskForm), ReadError> {
     }
     let text = decode(path, &bytes)?;
     let bom = bytes.starts_with(BOM);
-    Ok((
-        Text::new(text),
-        DiskForm {
-            bom,
-            modified: metadata.modified().ok(),
-        },
-    ))
+    Ok((Text::new(text), DiskForm::of(&metadata, bom)))
 }
 
 /// Opens a regular file, and only that, without ever waiting.

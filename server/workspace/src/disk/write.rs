@@ -142,11 +142,8 @@ pub fn write(
             replace(&target, &there, content, Content { text, bom })
         }
     };
-    let modified = written.map_err(|stop| failure(path, stop))?.modified();
-    Ok(DiskForm {
-        bom,
-        modified: modified.ok(),
-    })
+    let written = written.map_err(|stop| failure(path, stop))?;
+    Ok(DiskForm::of(&written, bom))
 }
 
 /// Whether a file that is there could be written now. The disk may still say no when it is.
