@@ -22,6 +22,8 @@ type Answers = VecDeque<Result<Value, String>>;
 struct Table {
     answers: Mutex<Vec<(&'static str, Answers)>>,
     asked: Mutex<Vec<(String, Value)>>,
+    /// What happens while it is asked.
+    meanwhile: Mutex<Option<Box<dyn Fn() + Send>>>,
 }
 
 impl Table {
@@ -32,7 +34,7 @@ impl Table {
             .collect();
         Arc::new(Self {
             answers: Mutex::new(answers),
-            asked: Mutex::default(),
+            ..Self::default()
         })
     }
 
@@ -41,6 +43,9 @@ impl Table {
             .lock()
             .expect("a lock")
             .push((method.to_owned(), params));
+        if let Some(meanwhile) = &*self.meanwhile.lock().expect("a lock") {
+            meanwhile();
+        }
         let mut answers = self.answers.lock().expect("a lock");
         let found = answers.iter_mut().find(|(one, _)| *one == method);
         match found {
@@ -168,6 +173,39 @@ async fn the_editor_is_asked_in_place_of_a_server_of_ours() {
     );
     assert_eq!(stand.pool.status(), []);
     assert_eq!(stand.starts(), 0, "not even for `start = \"open\"`");
+}
+
+/// Its answer is of a text that nobody knows when somebody types while it is asked, in whatever file: it is asked again, and in
+/// the end one of ours is, which has been told exactly what it is asked about.
+#[tokio::test]
+async fn what_is_typed_over_again_and_again_is_asked_of_ours() {
+    for name in ["a.rs", "b.rs"] {
+        let table = Table::of(vec![("textDocument/hover", vec![Ok(hover("theirs"))])]);
+        let stand = stand(&table);
+        for name in ["a.rs", "b.rs"] {
+            stand.open(name, "fn a() {}\n");
+        }
+        let (buffers, uri) = (stand.buffers.clone(), stand.uri(name));
+        let typed = move || {
+            let version = buffers.get(&uri).and_then(|now| now.version).expect("open") + 1;
+            let change = workspace::ContentChange {
+                range: None,
+                text: format!("// {version}\nfn a() {{}}\n"),
+            };
+            let changed = buffers.change(&uri, version, &[change], Encoding::Utf16);
+            changed.expect("changed");
+        };
+        *table.meanwhile.lock().expect("a lock") = Some(Box::new(typed));
+        assert_eq!(stand.hover("a.rs").await, Ok(Some("ours".into())), "{name}");
+        assert_eq!(table.asked().len(), 3, "{name}");
+        // Then it is at rest.
+        *table.meanwhile.lock().expect("a lock") = None;
+        assert_eq!(
+            stand.hover("a.rs").await,
+            Ok(Some("theirs".into())),
+            "{name}"
+        );
+    }
 }
 
 /// An unknown method, or nothing twice from an editor that has never answered: ours is asked, and from then on. What merely
