@@ -60,6 +60,38 @@ async fn killed_during_references_it_is_asked_once_more() {
     all_gone(&left).await;
 }
 
+/// The process that knows everything is not the one that we started, and may be ended for its memory: what is left would find
+/// nothing anywhere.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_behind_the_one_that_we_talk_to_it_is_asked_once_more() {
+    for real in [servers::TSLS, servers::VTSLS] {
+        let desk = Desk::new(real, TYPESCRIPT.files);
+        desk.open(TYPESCRIPT.caller.file);
+        let place = desk.place(TYPESCRIPT.call);
+        let title = real.title;
+        for _ in 0..2 {
+            let said = desk
+                .at("findReferences", TYPESCRIPT.callee, json!({}))
+                .await;
+            assert!(said.names(place), "{title}: {}", said.text);
+            let tree = client::tree(desk.pid());
+            let mut knowing = tree
+                .iter()
+                .filter(|(_, command)| command.contains("tsserver.js"));
+            let knowing: Vec<u32> = knowing.by_ref().map(|(pid, _)| *pid).collect();
+            assert!(!knowing.is_empty(), "{title}: {tree:?}");
+            for pid in knowing {
+                signal("-9", pid);
+            }
+        }
+        let said = desk
+            .at("findReferences", TYPESCRIPT.callee, json!({}))
+            .await;
+        assert!(said.names(place), "{title}: {}", said.text);
+        desk.end().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stopped_it_never_answers_and_deadlines_hold() {
     let limits = Limits {

@@ -37,6 +37,7 @@ pub(crate) struct Traits {
     pub on_save_sources: Vec<String>,
     pub check_progress: Option<String>,
     pub ready_messages: Vec<String>,
+    pub dead_messages: Vec<String>,
     pub blind_to_disk: bool,
     pub looks_at_save: Vec<String>,
     pub rename_at_definition: bool,

@@ -50,7 +50,7 @@ fn every_entry_is_whole() {
 /// A key that no struct has would be forgotten without a word.
 #[test]
 fn every_key_of_an_entry_is_known() {
-    const KEYS: [&str; 31] = [
+    const KEYS: [&str; 32] = [
         "name",
         "command",
         "alternatives",
@@ -74,6 +74,7 @@ fn every_key_of_an_entry_is_known() {
         "on_save_sources",
         "check_progress",
         "ready_messages",
+        "dead_messages",
         "blind_to_disk",
         "looks_at_save",
         "rename_at_definition",

@@ -158,7 +158,7 @@ impl Server {
             config: config.clone(),
             traits,
             client: Client::new(name, input),
-            tree,
+            tree: Arc::new(tree),
             stderr: stderr.clone(),
             phase: watch::Sender::new(Phase::Starting),
             introduced: OnceLock::new(),

@@ -88,7 +88,7 @@ pub(crate) struct Server {
     config: ServerConfig,
     traits: &'static Traits,
     client: Arc<Client>,
-    tree: Tree,
+    tree: Arc<Tree>,
     stderr: Arc<Ring>,
     phase: watch::Sender<Phase>,
     introduced: OnceLock<Introduced>,

@@ -154,8 +154,11 @@ impl Peer for Server {
                 let message = read();
                 let message = message["message"].as_str().unwrap_or_default();
                 tracing::debug!(server = self.name, message, "says");
-                let signs = &self.traits.ready_messages;
-                if signs.iter().any(|sign| message.contains(sign)) {
+                let says = |signs: &[String]| signs.iter().any(|sign| message.contains(sign));
+                if says(&self.traits.dead_messages) {
+                    self.is_hollow(message);
+                }
+                if says(&self.traits.ready_messages) {
                     self.desk().has_said_ready = true;
                     self.set_settled();
                     self.settle();
@@ -167,6 +170,15 @@ impl Peer for Server {
 }
 
 impl Server {
+    /// What answered for it has ended: it dies of that, before it answers what it was asked with nothing.
+    fn is_hollow(&self, message: &str) {
+        self.stderr.push(message);
+        self.client.close();
+        let tree = self.tree.clone();
+        // It takes some milliseconds, and others are read here.
+        tokio::task::spawn_blocking(move || tree.end());
+    }
+
     fn progressed(&self, params: &Value) {
         let token = params["token"].to_string();
         let value = &params["value"];
