@@ -23,6 +23,14 @@ pub enum ModelError {
         /// Those that there are, the nearest first.
         known: Vec<String>,
     },
+    /// It is almost the name of the model that is built in.
+    #[error("there is no model “{given}”. Did you mean {meant}?")]
+    NoSuchBuiltin {
+        /// What was given.
+        given: String,
+        /// The one that there is.
+        meant: &'static str,
+    },
     /// The provider speaks a wire format that this version does not.
     #[error("{provider} speaks the “{api}” api, which is not built yet in this version. {instead}")]
     NotBuilt {

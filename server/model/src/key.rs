@@ -18,6 +18,15 @@ const A_MOMENT: Duration = Duration::from_millis(100);
 /// No key is longer.
 const LONGEST: usize = 64 << 10;
 
+/// Whether a text looks like the name of a variable, and not like a key: it may be shown.
+pub fn is_variable_name(text: &str) -> bool {
+    const LONGEST: usize = 48;
+    let is_of_it = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    (1..=LONGEST).contains(&text.len())
+        && text.chars().all(is_of_it)
+        && !text.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// One way to a key.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Source {
@@ -62,8 +71,11 @@ impl Key {
                 "what api_key_command in [providers.{}] prints",
                 self.provider
             ),
-            (Source::Set(_) | Source::Missing, Some(env)) => format!("the key in {env}"),
-            (_, Some(env)) => format!("whether it needs a key, to be set in {env}"),
+            (Source::Set(_), Some(env)) => format!("the key in {env}"),
+            (Source::Missing, Some(env)) if is_variable_name(env) => format!("the key in {env}"),
+            (_, Some(env)) if is_variable_name(env) => {
+                format!("whether it needs a key, to be set in {env}")
+            }
             _ => format!(
                 "whether it needs a key: api_key_env in [providers.{}] names the variable that holds it",
                 self.provider
@@ -73,9 +85,18 @@ impl Key {
 
     /// The error of a key that is not there.
     pub(crate) fn missing(&self) -> ModelError {
-        ModelError::NoKey {
-            provider: self.provider.clone(),
-            env: self.env.clone().unwrap_or_else(|| "api_key_env".to_owned()),
+        let provider = self.provider.clone();
+        match &self.env {
+            // Some write the key itself there: then nobody is to see it.
+            Some(env) if !is_variable_name(env) => ModelError::Config {
+                provider,
+                key: "api_key_env".to_owned(),
+                reason: "must be the name of a variable of the environment (capital letters, digits and _) that holds the key, never the key itself".to_owned(),
+            },
+            env => ModelError::NoKey {
+                provider,
+                env: env.clone().unwrap_or_else(|| "api_key_env".to_owned()),
+            },
         }
     }
 
@@ -234,6 +255,27 @@ mod tests {
         let got = key.get(&CancellationToken::new()).await;
         got.map(|secret| secret.map(|secret| secret.reveal().to_owned()))
             .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_may_be_shown() {
+        for (text, expected) in [
+            ("OPENAI_API_KEY", true),
+            ("KEY2", true),
+            ("sk_live_4eC39Hq", false),
+            ("AIzaSyA1234567890", false),
+            ("2KEYS", false),
+            ("", false),
+            (&"K".repeat(60), false),
+        ] {
+            assert_eq!(is_variable_name(text), expected, "{text}");
+        }
+        for source in [Source::Missing, Source::Unneeded] {
+            let key = Key::new("p", Some("sk-secret".into()), source);
+            assert!(!key.place().contains("sk-secret"), "{}", key.place());
+            let missing = key.missing().to_string();
+            assert!(!missing.contains("sk-secret"), "{missing}");
+        }
     }
 
     #[tokio::test]

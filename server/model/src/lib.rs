@@ -30,5 +30,6 @@ pub use conversation::{
     Block, Image, Message, Reasoning, Request, Role, Sealed, ToolCall, ToolSpec,
 };
 pub use error::ModelError;
+pub use key::is_variable_name;
 pub use provider::{EventStream, Provider, Stop, StreamEvent, Usage};
 pub use secret::Secret;

@@ -82,7 +82,14 @@ impl Catalogue {
         else {
             return Err(self.bad_name(model));
         };
-        let entry = self.entry(provider).ok_or_else(|| self.unknown(provider))?;
+        let unknown = || match is_almost_builtin(model) {
+            true => ModelError::NoSuchBuiltin {
+                given: model.to_owned(),
+                meant: QUICKFIX,
+            },
+            false => self.unknown(provider),
+        };
+        let entry = self.entry(provider).ok_or_else(unknown)?;
         if entry.api() != Api::OpenaiChat {
             return Err(entry.not_built());
         }
@@ -221,6 +228,7 @@ impl Catalogue {
     fn bad_name(&self, given: &str) -> ModelError {
         let bare = given.trim_matches('/');
         let example = match (find_builtin(bare), builtin::provider_of(bare)) {
+            (None, None) if is_almost_builtin(bare) => QUICKFIX.to_owned(),
             (Some(builtin), _) => format!("{bare}/{}", builtin.default_model),
             (None, Some(provider)) => format!("{provider}/{bare}"),
             (None, None) => match self
@@ -256,6 +264,15 @@ impl Catalogue {
             .map(|value| value.trim().to_owned())
             .filter(|value| !value.is_empty())
     }
+}
+
+/// Whether a name that is none was probably to be that of the built-in model, or a part of it.
+fn is_almost_builtin(given: &str) -> bool {
+    const SLIPS: usize = 2;
+    let (provider, name) = QUICKFIX.split_once('/').unwrap_or((QUICKFIX, ""));
+    let given = given.to_lowercase();
+    let is_near = |meant: &str| strsim::damerau_levenshtein(&given, meant) <= SLIPS;
+    [QUICKFIX, provider, name].into_iter().any(is_near) || given.starts_with("builtin/")
 }
 
 fn find_builtin(name: &str) -> Option<&'static Builtin> {

@@ -131,6 +131,30 @@ fn what_cannot_be_resolved_says_what_to_do() {
         (
             "",
             OPENAI,
+            "builtin/quickfx",
+            "there is no model “builtin/quickfx”. Did you mean builtin/quickfix?",
+        ),
+        (
+            "",
+            OPENAI,
+            "bultin/quickfix",
+            "there is no model “bultin/quickfix”. Did you mean builtin/quickfix?",
+        ),
+        (
+            "",
+            OPENAI,
+            "builtin/gpt-5",
+            "there is no model “builtin/gpt-5”. Did you mean builtin/quickfix?",
+        ),
+        (
+            "",
+            OPENAI,
+            "quickfix",
+            "“quickfix” is no model's name: write provider/model, e.g. builtin/quickfix",
+        ),
+        (
+            "",
+            OPENAI,
             "gpt-5",
             "“gpt-5” is no model's name: write provider/model, e.g. openai/gpt-5",
         ),
@@ -158,6 +182,13 @@ fn what_cannot_be_resolved_says_what_to_do() {
             OPENAI,
             "x/m",
             "x needs a key: set X_KEY",
+        ),
+        // The key itself, as some write there.
+        (
+            "x = { base_url = 'http://h/v1', api_key_env = 'sk_live_4eC39HqLyjWDarjtT1zdp7dc' }",
+            OPENAI,
+            "x/m",
+            "[providers.x] api_key_env: must be the name of a variable of the environment (capital letters, digits and _) that holds the key, never the key itself",
         ),
         (
             "",
