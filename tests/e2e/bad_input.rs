@@ -299,6 +299,11 @@ async fn commands_say_which_field_is_wrong() {
         ),
         ("copydesk.status", json!("text"), "object"),
         ("copydesk.sessions", json!({ "limit": "x" }), "limit"),
+        (
+            "copydesk.restartLanguageServer",
+            json!({ "name": 5 }),
+            "name",
+        ),
         ("copydesk.nonsense", json!({}), "copydesk.nonsense"),
     ];
     for (command, argument, part) in cases {

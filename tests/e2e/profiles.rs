@@ -9,10 +9,11 @@ use tests::fixtures::Project;
 /// The encodings that the interface prefers, in order.
 const ENCODINGS: [&str; 3] = ["utf-8", "utf-32", "utf-16"];
 
-const COMMANDS: [&str; 5] = [
+const COMMANDS: [&str; 6] = [
     "copydesk.ask",
     "copydesk.fix",
     "copydesk.cancel",
+    "copydesk.restartLanguageServer",
     "copydesk.status",
     "copydesk.sessions",
 ];

@@ -436,6 +436,41 @@ async fn what_the_editor_refuses_is_asked_of_a_server_of_ours() {
 }
 
 #[tokio::test]
+async fn a_server_is_started_anew_when_it_is_asked_for() {
+    let (_project, editor, _) = fixing(Ways::vscode(), &[]).await;
+    let until_it_runs = async |but: &Value| {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let status = editor.execute("copydesk.status", json!({})).await;
+            let pid = &status["languageServers"][0]["pid"];
+            if !pid.is_null() && pid != but {
+                break pid.clone();
+            }
+            assert!(Instant::now() < deadline, "{status}");
+        }
+    };
+    let first = until_it_runs(&Value::Null).await;
+    let restart = "copydesk.restartLanguageServer";
+    let unknown = editor
+        .try_execute(restart, json!({ "name": "nobody" }))
+        .await;
+    let unknown = unknown.expect_err("it does not run");
+    assert_eq!(
+        (unknown.code, unknown.message.as_str()),
+        (
+            -32602,
+            "name: no language server \"nobody\" has been started; running: scripted-server"
+        )
+    );
+    let named = json!({ "name": "scripted-server" });
+    assert_eq!(editor.execute(restart, named).await, Value::Null);
+    let second = until_it_runs(&first).await;
+    assert_eq!(editor.execute(restart, json!({})).await, Value::Null);
+    until_it_runs(&second).await;
+    assert_eq!(editor.shutdown().await, 0);
+}
+
+#[tokio::test]
 async fn a_folder_that_is_closed_takes_its_servers_with_it() {
     let (project, editor, _) = fixing(Ways::vscode(), &[]).await;
     let running = async |expected: usize| {

@@ -254,9 +254,14 @@ impl Run {
             Diagnosis::Fresh(found) => found,
             Diagnosis::Pending(found) => {
                 if found.is_empty() {
-                    return Err(End::Failed(format!(
-                        "the language server has not finished checking {shown}: try again in a moment"
-                    )));
+                    return Err(End::Failed(
+                        match self.agent.pool.pending_because(&focus.uri) {
+                            Some(why) => format!("nothing is known of {shown} yet: {why}"),
+                            None => format!(
+                                "the language server has not finished checking {shown}: try again in a moment"
+                            ),
+                        },
+                    ));
                 }
                 found
             }

@@ -21,6 +21,7 @@ pub use answer::{
     FoundSymbol, HierarchyItem, Location, QueryError, ServerState, ServerStatus, Severity, Symbol,
     SymbolKind,
 };
+pub use client::as_one_call;
 pub use config::{PoolConfig, Ready, ServerConfig, Servers, Start};
 pub use pool::{Bounds, Lease, Limits, Of, Pool, Problems};
 pub use queries::Places;

@@ -574,6 +574,6 @@ async fn a_command_that_never_ends() {
     let error = stand.pool.resolve(&offered[0], &never()).await;
     assert_eq!(
         error.expect_err("too late").to_string(),
-        "scripted did not answer workspace/executeCommand in time"
+        "scripted did not answer workspace/executeCommand within 0.3 s"
     );
 }

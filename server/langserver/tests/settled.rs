@@ -10,6 +10,10 @@ use serde_json::{Value, json};
 use stand::{Stand, at, never, servers};
 use workspace::ByteOffset;
 
+fn able() -> Value {
+    json!({"referencesProvider": true, "documentSymbolProvider": true, "textDocumentSync": 2})
+}
+
 fn stand(name: &str, on: Value, ready: Duration) -> Stand {
     stand_of(name, "settled", on, ready)
 }
@@ -25,7 +29,7 @@ fn stand_of(
         ready,
         ..Limits::default()
     };
-    let able = json!({"referencesProvider": true, "textDocumentSync": 2});
+    let able = able();
     Stand::with(
         &[("a.rs", "fn a() {}\n")],
         |folder| -> Servers {
@@ -145,4 +149,51 @@ async fn one_that_tells_of_no_progress_is_believed_when_it_repeats_itself() {
     let stand = stand_of("scripted", "progress", on, Duration::from_secs(30));
     assert_eq!(ask(&stand).await, (3, true));
     assert_eq!(ask(&stand).await, (4, true));
+}
+
+/// It introduces itself when it has begun with this.
+fn busy_with(title: &str) -> Value {
+    let begin = json!({"token": "t", "value": {"kind": "begin", "title": title}});
+    json!([[{"notify": ["$/progress", begin]}, {"answer": {"capabilities": able()}}]])
+}
+
+/// What it says twice is not believed while it says that it still reads the project. It is not waited for longer than
+/// any other, and asked at once from then on.
+#[tokio::test]
+async fn loading_that_never_ends_keeps_a_server_from_being_believed() {
+    let ready = Duration::from_millis(700);
+    for name in ["mine", "jedi-language-server"] {
+        let on =
+            json!({"initialize": busy_with("Loading"), "textDocument/references": [places(3)]});
+        let stand = stand_of(name, None, on, ready);
+        assert_eq!(ask(&stand).await, (3, false), "{name}");
+        let begun = std::time::Instant::now();
+        assert_eq!(ask(&stand).await, (3, false), "{name}");
+        assert!(begun.elapsed() < 10 * ready, "{:?}", begun.elapsed());
+        assert_eq!(asked(&stand), 2, "once a question");
+    }
+    let on = json!({"initialize": busy_with("Finding references"), "textDocument/references": [places(3)]});
+    let stand = stand_of("mine", None, on, Duration::from_secs(30));
+    assert_eq!(ask(&stand).await, (3, true), "that is something else");
+}
+
+#[tokio::test]
+async fn loading_that_ends_is_waited_for() {
+    let ends = json!([progress("end"), {"answer": []}]);
+    let on = json!({
+        "initialize": busy_with("Indexing"), "textDocument/documentSymbol": [ends],
+        "textDocument/references": [places(3)],
+    });
+    let stand = stand_of("mine", None, on, Duration::from_secs(30));
+    let (uri, cancel) = (stand.uri("a.rs"), never());
+    let outline = stand.pool.document_symbols(&uri, &cancel);
+    let (found, outline) = tokio::join!(ask(&stand), outline);
+    outline.expect("answered");
+    assert_eq!(found, (3, true));
+    let methods = stand.methods();
+    let first = |name: &str| methods.iter().position(|method| method == name);
+    assert!(
+        first("textDocument/documentSymbol") < first("textDocument/references"),
+        "{methods:?}"
+    );
 }

@@ -4,6 +4,7 @@
 mod ask;
 mod cancel;
 mod fix;
+mod restart;
 mod sessions;
 mod status;
 
@@ -21,6 +22,7 @@ use crate::params::{self, invalid};
 pub(crate) const ASK: &str = "copydesk.ask";
 pub(crate) const FIX: &str = "copydesk.fix";
 const CANCEL: &str = "copydesk.cancel";
+const RESTART: &str = "copydesk.restartLanguageServer";
 const SESSIONS: &str = "copydesk.sessions";
 const STATUS: &str = "copydesk.status";
 
@@ -29,7 +31,7 @@ const REQUEST_FAILED: i64 = -32803;
 
 /// What `executeCommandProvider` lists.
 pub(crate) const fn names() -> &'static [&'static str] {
-    &[ASK, FIX, CANCEL, SESSIONS, STATUS]
+    &[ASK, FIX, CANCEL, RESTART, SESSIONS, STATUS]
 }
 
 /// Carries out one command.
@@ -42,6 +44,7 @@ pub(crate) async fn execute(
         ASK => ask::run(connection, argument(arguments)?).await,
         FIX => fix::run(connection, argument(arguments)?).await,
         CANCEL => cancel::run(connection, argument(arguments)?),
+        RESTART => restart::run(connection, argument_or(arguments, json!({}))?),
         SESSIONS => Ok(sessions::run(
             connection,
             argument_or(arguments, json!({}))?,

@@ -6,6 +6,8 @@ mod diagnosis;
 mod status;
 mod symbol;
 
+use std::time::Duration;
+
 use workspace::{ByteRange, Snapshot};
 
 pub(crate) use self::caution::Trouble;
@@ -95,10 +97,12 @@ pub enum QueryError {
         reason: String,
     },
     /// It has not introduced itself yet.
-    #[error("{name} is still starting; ask again later")]
+    #[error("{name} is still starting{}; ask again later", .since.map(|since| format!(": it has not answered `initialize` for {}", seconds(since))).unwrap_or_default())]
     NotReady {
         /// The server.
         name: String,
+        /// For how long it has been asked to introduce itself, if it has been.
+        since: Option<Duration>,
     },
     /// It ended while it was asked, or at every attempt to start it.
     #[error("{name} died: {detail}")]
@@ -117,12 +121,16 @@ pub enum QueryError {
         method: String,
     },
     /// It did not answer in time.
-    #[error("{name} did not answer {method} in time")]
+    #[error("{name} did not answer {method} {}{}", within(*.waited), .silent.map(|silent| format!("; it has answered nothing for {}", seconds(silent))).unwrap_or_default())]
     TimedOut {
         /// The server.
         name: String,
         /// LSP's name for what was asked.
         method: String,
+        /// How long it was waited for, as far as that is known.
+        waited: Option<Duration>,
+        /// For how long it has answered nothing at all, if it was not waited for in full for that.
+        silent: Option<Duration>,
     },
     /// Nobody wants the answer any more.
     #[error("cancelled")]
@@ -150,4 +158,38 @@ pub enum QueryError {
         /// Its own words.
         message: String,
     },
+}
+
+/// "within 30 s".
+fn within(waited: Option<Duration>) -> String {
+    waited.map_or_else(
+        || "in time".to_owned(),
+        |waited| format!("within {}", seconds(waited)),
+    )
+}
+
+/// A time as people are told it: whole seconds, and of a short one a part.
+pub(crate) fn seconds(time: Duration) -> String {
+    match time.as_secs() {
+        0..10 => format!("{} s", (time.as_secs_f64() * 10.0).round() / 10.0),
+        whole => format!("{whole} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        for (millis, expected) in [
+            (0, "0 s"),
+            (301, "0.3 s"),
+            (2000, "2 s"),
+            (9990, "10 s"),
+            (30_002, "30 s"),
+        ] {
+            assert_eq!(seconds(Duration::from_millis(millis)), expected);
+        }
+    }
 }

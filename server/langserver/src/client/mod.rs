@@ -1,6 +1,8 @@
 //! JSON-RPC with one language server: numbered requests with a deadline and a cancel, answers in any order, and an
 //! answer to whatever the server asks. It knows no method but `$/cancelRequest`, and nothing that comes ends it.
 
+mod call;
+
 use std::{
     borrow::Cow,
     collections::HashMap,
@@ -22,6 +24,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+pub use self::call::as_one_call;
+pub(crate) use self::call::{until_answered, until_ready};
 use crate::transport::{Envelope, Frame, FrameReader, beginning, frame};
 
 /// LSP's and JSON-RPC's error codes that mean something to us.
@@ -84,6 +88,14 @@ impl Patience {
         }
     }
 
+    /// The same, but no longer than until then.
+    pub fn at_most(&self, until: Instant) -> Self {
+        Self {
+            until: self.until.min(until),
+            cancel: self.cancel.clone(),
+        }
+    }
+
     /// `future`'s value, unless the time is up or the wait is cancelled first.
     pub async fn wait<T>(&self, future: impl Future<Output = T>) -> Result<T, RequestError> {
         tokio::select! {
@@ -117,6 +129,7 @@ pub struct Client {
     queued: watch::Sender<Queue>,
     waiting: Mutex<Waiters>,
     next: AtomicI64,
+    answers: watch::Sender<u64>,
 }
 
 /// What the pipe has not taken yet.
@@ -146,6 +159,7 @@ impl Client {
             queued,
             waiting: Mutex::default(),
             next: AtomicI64::new(1),
+            answers: watch::Sender::default(),
         })
     }
 
@@ -224,6 +238,18 @@ impl Client {
         patience: &Patience,
     ) -> Answer {
         self.begin(method, params).answer(patience).await
+    }
+
+    /// How many answers have come, those included that nobody waited for any more.
+    pub fn answers(&self) -> u64 {
+        *self.answers.borrow()
+    }
+
+    /// Waits until there are more than so many.
+    pub async fn answered_more(&self, than: u64) {
+        let mut answers = self.answers.subscribe();
+        // It ends with us.
+        let _ = answers.wait_for(|answers| *answers > than).await;
     }
 
     /// Waits until everything that was sent has been taken by the server's pipe.
@@ -334,6 +360,7 @@ impl Client {
     }
 
     fn settle(&self, id: Option<i64>, outcome: Answer) {
+        self.answers.send_modify(|answers| *answers += 1);
         if let Some(answer) = id.and_then(|id| self.waiting().answers.remove(&id)) {
             let _ = answer.send(outcome);
         } else {

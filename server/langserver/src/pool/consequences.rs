@@ -86,7 +86,7 @@ impl Pool {
         };
         let server = match slot.acquire(self, patience).await {
             Ok(server) => server,
-            Err(QueryError::NotReady { name }) => {
+            Err(QueryError::NotReady { name, .. }) => {
                 return step.pending(&format!("{name} is starting"));
             }
             Err(error @ (QueryError::NotInstalled { .. } | QueryError::NoServer { .. })) => {

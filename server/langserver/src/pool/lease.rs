@@ -87,6 +87,7 @@ impl Pool {
             true => Ok(server),
             false => Err(QueryError::NotReady {
                 name: server.name().to_owned(),
+                since: None,
             }),
         }
     }

@@ -37,7 +37,7 @@ use self::{
 };
 use crate::{
     answer::{Caution, Diagnosis, Diagnostic, QueryError, ServerStatus},
-    client::Patience,
+    client::{Patience, until_ready},
     config::{PoolConfig, Servers},
     queries::Question,
     server::{Editor, Freshness, Server, Source, Turn, Used},
@@ -415,7 +415,10 @@ impl Pool {
     }
 
     fn until_ready(&self, cancel: &CancellationToken) -> Patience {
-        Patience::of(self.limits.ready, cancel)
+        Patience {
+            until: until_ready(self.limits.ready),
+            cancel: cancel.clone(),
+        }
     }
 
     fn newest(&self, uri: &DocumentUri) -> Option<Snapshot> {

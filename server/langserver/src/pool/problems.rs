@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::DocumentUri;
 
 use super::Pool;
-use crate::answer::{Diagnosis, Diagnostic};
+use crate::answer::{Diagnosis, Diagnostic, QueryError, seconds};
 
 /// How long they are waited for: without them there are no fixes.
 const WORTH: Duration = Duration::from_secs(5);
@@ -26,6 +26,29 @@ pub struct Problems {
 }
 
 impl Pool {
+    /// Why diagnostics of a document are pending, where more is known than that its server has not finished: it has not even
+    /// started, it answers nothing, it has never sent any.
+    pub fn pending_because(&self, uri: &DocumentUri) -> Option<String> {
+        let newest = self.newest(uri)?;
+        if self.known_to_editor(&newest).is_some() {
+            return None;
+        }
+        let slot = self.slot(&newest).ok()?;
+        if let Some(server) = slot.running() {
+            return server.why_pending();
+        }
+        let name = slot.name();
+        Some(match slot.not_ready() {
+            QueryError::NotReady {
+                since: Some(since), ..
+            } => format!(
+                "{name} has not started: it has not answered `initialize` for {}",
+                seconds(since)
+            ),
+            _ => format!("{name} has not started yet"),
+        })
+    }
+
     /// The problems of a document's newest text.
     pub async fn problems(&self, uri: &DocumentUri, cancel: &CancellationToken) -> Problems {
         let newest = self.newest(uri);

@@ -36,6 +36,8 @@ pub(super) struct Slot {
     failures: Mutex<Vec<Instant>>,
     starting: Mutex<Option<AbortHandle>>,
     starts: AtomicU64,
+    /// When the server that starts was asked to introduce itself.
+    introducing: Mutex<Option<Instant>>,
     /// How many wait for it.
     waiting: AtomicUsize,
     /// Whether it was started for a file of the workspace.
@@ -70,6 +72,7 @@ impl Slot {
             failures: Mutex::default(),
             starting: Mutex::default(),
             starts: AtomicU64::new(0),
+            introducing: Mutex::default(),
             waiting: AtomicUsize::new(0),
             is_inside,
         }
@@ -166,9 +169,7 @@ impl Slot {
                 State::Starting(_) | State::Idle => Err(QueryError::Cancelled),
             },
             Ok(Err(_)) | Err(RequestError::Cancelled) => Err(QueryError::Cancelled),
-            Err(_) => Err(QueryError::NotReady {
-                name: self.name.clone(),
-            }),
+            Err(_) => Err(self.not_ready()),
         }
     }
 
@@ -201,6 +202,7 @@ impl Slot {
             return Err(error);
         }
         if start {
+            *self.introducing() = None;
             let task = tokio::spawn(start_in(self.clone(), number, pool.me.clone(), pool.limits));
             *self.starting.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some(task.abort_handle());
@@ -228,6 +230,18 @@ impl Slot {
         (last + pause_after(failures.len()))
             .checked_duration_since(now)
             .filter(|pause| !pause.is_zero())
+    }
+
+    /// The error of whoever has not waited for its start in full.
+    pub fn not_ready(&self) -> QueryError {
+        QueryError::NotReady {
+            name: self.name.clone(),
+            since: self.introducing().map(|since| since.elapsed()),
+        }
+    }
+
+    fn introducing(&self) -> MutexGuard<'_, Option<Instant>> {
+        (self.introducing.lock()).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failures(&self) -> MutexGuard<'_, Vec<Instant>> {
@@ -354,7 +368,9 @@ async fn start_in(slot: Arc<Slot>, number: u64, pool: Weak<Pool>, limits: Limits
         root: &slot.root,
         place,
         silence: limits.ready,
+        answer: limits.answer,
     };
+    *slot.introducing() = Some(Instant::now());
     let patience = Patience::of(limits.start, &CancellationToken::new());
     let server = match Server::start(launch, &patience).await {
         Ok(server) => server,

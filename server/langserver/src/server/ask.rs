@@ -1,7 +1,10 @@
 //! One question to a server: about exactly the text that it has, asked again where it says that it was overtaken.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -70,14 +73,36 @@ impl Server {
         patience: &Patience,
         params: impl Fn(&About<'_>) -> Value,
     ) -> Result<Asked, QueryError> {
+        let begun = Instant::now();
+        let is_sent = AtomicBool::new(false);
+        let asked = async {
+            let patience = self.patience(method, patience).await?;
+            let put = self.put(turn, method, document, &patience, params, &is_sent);
+            put.await
+        };
+        let asked = asked.await;
+        asked.map_err(|error| self.given_up(error, begun, is_sent.into_inner()))
+    }
+
+    async fn put(
+        self: &Arc<Self>,
+        turn: &Turn,
+        method: &'static str,
+        document: &Snapshot,
+        patience: &Patience,
+        params: impl Fn(&About<'_>) -> Value,
+        is_sent: &AtomicBool,
+    ) -> Result<Asked, QueryError> {
         self.supporting(method, document, patience).await?;
         let mut pause = Duration::from_millis(20);
         let mut retries = RETRIES;
         loop {
+            // What nobody will wait for is not asked: a command would be run all the same.
+            if Instant::now() >= patience.until {
+                return Err(self.error(method, RequestError::TimedOut));
+            }
             let Some(mirror) = self.mirror() else {
-                return Err(QueryError::NotReady {
-                    name: self.name.clone(),
-                });
+                return Err(self.not_ready());
             };
             // Held until the answer is there: a question is never answered of two texts.
             let permit = match turn {
@@ -112,6 +137,7 @@ impl Server {
                     .told_under(lease.number(), Some(document), begin)
                     .ok_or_else(|| lease.over(method))?,
             };
+            is_sent.store(true, Ordering::Relaxed);
             let answer = match turn {
                 Turn::Ordinary => waiting.answer(patience).await,
                 Turn::Lease(lease) => tokio::select! {
@@ -182,6 +208,8 @@ impl Server {
             RequestError::TimedOut => QueryError::TimedOut {
                 name,
                 method: method.to_owned(),
+                waited: None,
+                silent: None,
             },
             RequestError::Cancelled => QueryError::Cancelled,
             RequestError::Closed => self.died(),
@@ -193,6 +221,13 @@ impl Server {
                 message: format!("{method}: {error}"),
             },
             RequestError::Unusable(message) => QueryError::Failed { name, message },
+        }
+    }
+
+    pub(super) fn not_ready(&self) -> QueryError {
+        QueryError::NotReady {
+            name: self.name.clone(),
+            since: None,
         }
     }
 

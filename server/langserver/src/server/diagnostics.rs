@@ -29,8 +29,6 @@ const UNDERSTANDS: &str = "textDocument/hover";
 const SETTLED: Duration = Duration::from_millis(200);
 /// A check that follows a save begins within this long, if there are checks at all.
 const UNTIL_A_CHECK_BEGINS: Duration = Duration::from_secs(2);
-/// A server that has pushed nothing for so long is taken for one that has nothing to say.
-const UNTIL_IT_IS_MUTE: Duration = Duration::from_secs(20);
 const IN_THE_BACKGROUND: Duration = Duration::from_secs(30);
 
 /// Whether what is said of a document is of its text.
@@ -42,7 +40,8 @@ pub(crate) enum Freshness {
 }
 
 impl Server {
-    /// Waits until what is known of a document is of this snapshot or a later text.
+    /// Waits until what is known of a document is of this snapshot or a later text; not for long again of a server that
+    /// was waited for in full and has never sent anything.
     pub async fn freshen(self: &Arc<Self>, snapshot: &Snapshot, patience: &Patience) -> Freshness {
         self.show(snapshot);
         match self.ready(patience).await {
@@ -50,6 +49,16 @@ impl Server {
             Ok(false) | Err(QueryError::Cancelled) => return Freshness::Pending,
             Err(error) => return Freshness::Unavailable(error.to_string()),
         }
+        let begun = Instant::now();
+        let patience = self.patience_for_diagnostics(patience);
+        let freshness = self.told_of(snapshot, &patience).await;
+        if matches!(freshness, Freshness::Pending) && !patience.cancel.is_cancelled() {
+            self.said_nothing_since(begun);
+        }
+        freshness
+    }
+
+    async fn told_of(self: &Arc<Self>, snapshot: &Snapshot, patience: &Patience) -> Freshness {
         let mut ticks = self.store.ticks();
         loop {
             ticks.mark_unchanged();
@@ -147,14 +156,6 @@ impl Server {
                 return Heard::Pending;
             }
         }
-    }
-
-    /// Whether it has had the time to tell of problems, and told of none and can't be asked.
-    pub fn is_mute(&self) -> bool {
-        let introduced = self.introduced.get();
-        introduced.is_some_and(|introduced| introduced.since.elapsed() > UNTIL_IT_IS_MUTE)
-            && !self.supports(PULL, None)
-            && !self.store.has_been_pushed()
     }
 
     /// Whether it is asked for diagnostics; else it tells them when it likes.

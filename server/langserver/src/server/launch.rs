@@ -18,8 +18,8 @@ use tokio::{
 };
 
 use super::{
-    Introduced, Phase, Place, Server, capabilities, diagnostics, peer::Desk, store::Store,
-    used::Usage,
+    Introduced, Phase, Place, Server, capabilities, diagnostics, peer::Desk, silence::Silence,
+    store::Store, used::Usage,
 };
 use crate::{
     answer::QueryError,
@@ -43,6 +43,8 @@ pub(crate) struct Launch<'a> {
     pub place: Place,
     /// A server that has said nothing of its progress for this long is not waited for.
     pub silence: Duration,
+    /// How long it may take to answer a question.
+    pub answer: Duration,
 }
 
 impl Server {
@@ -84,6 +86,7 @@ impl Server {
     ) -> Result<Box<RawValue>, QueryError> {
         let section = self.traits.options_section.as_deref();
         let params = capabilities::initialize(&self.config, section, &self.root);
+        let begun = Instant::now();
         match self
             .client
             .request("initialize", Some(params), patience)
@@ -94,7 +97,7 @@ impl Server {
                 self.dead().await;
                 Err(self.not_installed().unwrap_or_else(|| self.died()))
             }
-            Err(error) => Err(self.error("initialize", error)),
+            Err(error) => Err(self.given_up(self.error("initialize", error), begun, true)),
         }
     }
 
@@ -105,6 +108,7 @@ impl Server {
             root,
             place,
             silence,
+            answer,
         } = launch;
         let traits = catalogue::traits(name);
         let failed = |message: String| QueryError::Failed {
@@ -173,6 +177,9 @@ impl Server {
             usage: Usage::new(place.bell()),
             born: Instant::now(),
             silence,
+            limit: answer,
+            ran_out: Silence::default(),
+            speechless: AtomicBool::new(false),
             rereading: Mutex::default(),
             commands: tokio::sync::Mutex::default(),
         });

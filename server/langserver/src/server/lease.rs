@@ -75,9 +75,7 @@ impl Server {
             .await
             .map_err(|error| self.error("a lease", error))?;
         let Some(mirror) = self.mirror() else {
-            return Err(QueryError::NotReady {
-                name: self.name.clone(),
-            });
+            return Err(self.not_ready());
         };
         let inner = Arc::new(Shown {
             server: self.clone(),
@@ -250,6 +248,8 @@ impl Shown {
         QueryError::TimedOut {
             name: self.server.name.clone(),
             method: method.to_owned(),
+            waited: None,
+            silent: None,
         }
     }
 

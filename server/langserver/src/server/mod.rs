@@ -12,6 +12,7 @@ mod launch;
 mod lease;
 mod peer;
 mod registrations;
+mod silence;
 mod source;
 mod store;
 mod trial;
@@ -51,7 +52,7 @@ pub use self::{
     editor::EditorServers,
     trial::{Trial, try_out},
 };
-use self::{peer::Desk, store::Store, used::Usage};
+use self::{peer::Desk, silence::Silence, store::Store, used::Usage};
 use crate::{
     answer::{QueryError, ServerState, Trouble},
     catalogue::{self, Traits},
@@ -107,6 +108,11 @@ pub(crate) struct Server {
     born: Instant,
     /// A server that has said nothing of its progress for this long is not waited for.
     silence: Duration,
+    /// How long an answer may take.
+    limit: Duration,
+    ran_out: Silence,
+    /// It was waited for in full for diagnostics when it had never sent any.
+    speechless: AtomicBool,
     rereading: Mutex<Rereading>,
     /// Held while a command runs.
     commands: tokio::sync::Mutex<()>,
@@ -429,10 +435,12 @@ impl Server {
         let whole = {
             let desk = self.desk();
             match self.readiness() {
-                // Without a signal there is nothing to wait for: see `has_settled`.
                 Ready::Initialized => true,
+                // Without a signal there is nothing to wait for (see `has_settled`), unless it says that it loads the project.
                 Ready::Settled => {
-                    self.traits.ready_messages.is_empty() || desk.has_said_ready || desk.has_waited
+                    let signs = &self.traits.ready_messages;
+                    desk.loading.is_empty()
+                        && (signs.is_empty() || desk.has_said_ready || desk.has_waited)
                 }
                 Ready::Progress => {
                     desk.progress.is_empty() && (desk.has_progressed || desk.has_waited)

@@ -26,6 +26,8 @@ pub(super) struct Desk {
     pub registrations: Registrations,
     /// The tokens of work-done progress under way, the oldest first.
     pub progress: VecDeque<String>,
+    /// Of those, where a project is read, as far as their words tell.
+    pub loading: BTreeSet<String>,
     /// Of those, the checks that follow a save; and how many saves the server had heard of when the last one began.
     pub checks: BTreeSet<String>,
     pub checked_saves: Option<u64>,
@@ -63,8 +65,30 @@ impl Desk {
             && let Some(oldest) = self.progress.pop_front()
         {
             self.checks.remove(&oldest);
+            self.loading.remove(&oldest);
         }
     }
+}
+
+/// Whether the beginning of a progress says that the project is being read. Servers tell so of much else, as of a search
+/// that was asked for.
+fn is_of_loading(begin: &Value) -> bool {
+    const BEGINNINGS: [&str; 8] = [
+        "index",
+        "reindex",
+        "load",
+        "reload",
+        "scan",
+        "initializ",
+        "import",
+        "discover",
+    ];
+    let said = |key: &str| {
+        let said = begin[key].as_str().unwrap_or_default().to_lowercase();
+        let mut words = said.split(|c: char| !c.is_alphanumeric());
+        words.any(|word| BEGINNINGS.iter().any(|start| word.starts_with(start)))
+    };
+    said("title") || said("message")
 }
 
 impl Peer for Server {
@@ -199,12 +223,21 @@ impl Server {
                         desk.checked_saves = saves;
                         desk.check_began = Some(SystemTime::now());
                     }
+                    let is_of_project = match self.readiness() {
+                        Ready::Progress => true,
+                        Ready::Settled => is_of_loading(value),
+                        Ready::Initialized | Ready::Status => false,
+                    };
+                    if is_of_project {
+                        desk.loading.insert(token.clone());
+                    }
                     desk.began(token);
                     desk.has_progressed = true;
-                    desk.beginnings += u64::from(self.readiness() == Ready::Progress);
+                    desk.beginnings += u64::from(is_of_project);
                 }
                 Some("end") => {
                     desk.progress.retain(|one| *one != token);
+                    desk.loading.remove(&token);
                     if desk.checks.remove(&token) {
                         desk.check_ended = Some(Instant::now());
                     }
@@ -242,6 +275,7 @@ mod tests {
         let mut desk = Desk::default();
         for number in 0..3 * MOST_PROGRESS {
             desk.checks.insert(number.to_string());
+            desk.loading.insert(number.to_string());
             desk.began(number.to_string());
             desk.began(number.to_string());
         }
@@ -249,5 +283,19 @@ mod tests {
         assert_eq!(desk.progress.len(), MOST_PROGRESS);
         assert_eq!(desk.progress.front(), Some(&first));
         assert_eq!(desk.checks.len(), MOST_PROGRESS);
+        assert_eq!(desk.loading.len(), MOST_PROGRESS);
+    }
+
+    #[test]
+    fn what_reads_the_project() {
+        for (begin, expected) in [
+            (json!({"title": "Indexing"}), true),
+            (json!({"title": "mine", "message": "Loading 3 of 9"}), true),
+            (json!({"title": "Finding references"}), false),
+            (json!({"title": "Uploading"}), false),
+            (json!({"title": 5}), false),
+        ] {
+            assert_eq!(is_of_loading(&begin), expected, "{begin}");
+        }
     }
 }

@@ -165,8 +165,9 @@ impl Source {
     ) -> Result<Asked, QueryError> {
         match self {
             Self::Server(server) => {
+                let patience = server.for_one(patience);
                 server
-                    .ask_in(turn, method, document, patience, params)
+                    .ask_in(turn, method, document, &patience, params)
                     .await
             }
             Self::Editor(editor) => editor.ask(method, document, patience, params).await,
@@ -184,8 +185,9 @@ impl Source {
     ) -> Result<Asked, QueryError> {
         match self {
             Self::Server(server) => {
+                let patience = server.for_one(patience);
                 server
-                    .ask_in(turn, method, document, patience, params)
+                    .ask_in(turn, method, document, &patience, params)
                     .await
             }
             Self::Editor(editor) => editor.ask_whole(method, document, patience, params).await,

@@ -36,6 +36,7 @@ pub async fn try_out(name: &str, config: &ServerConfig, root: &Path, deadline: D
         root,
         place: Place::new(permit, Arc::default()),
         silence: deadline,
+        answer: deadline,
     };
     let server = match Server::spawn(launch) {
         Ok(server) => server,

@@ -24,7 +24,8 @@ enum State {
     Checked(String),
     /// The same, but this says that it means less.
     But(String),
-    Pending,
+    /// It has not. Why, if more is known of that.
+    Pending(Option<String>),
 }
 
 pub async fn all(at: &File, cx: &Context) -> Result<Output, ToolError> {
@@ -50,7 +51,10 @@ pub async fn all(at: &File, cx: &Context) -> Result<Output, ToolError> {
                 (State::But(but), list)
             }
         },
-        Diagnosis::Pending(list) => (State::Pending, list),
+        Diagnosis::Pending(list) => {
+            let why = cx.pool.pending_because(&at.snapshot.uri);
+            (State::Pending(why), list)
+        }
     };
     // The text may have moved on while the server worked.
     let snapshot = cx.read(&at.snapshot.uri)?;
@@ -94,18 +98,24 @@ fn told(shown: &str, state: &State, mut list: Vec<Diagnostic>, snapshot: &Snapsh
 }
 
 fn heading(shown: &str, state: &State, problems: usize) -> String {
-    const PENDING: &str = "PENDING: the server has not checked the newest text yet";
+    let pending = |why: &Option<String>| {
+        let why = why.as_deref();
+        let why = why.unwrap_or("the server has not checked the newest text yet");
+        format!("PENDING: {why}")
+    };
     match (state, problems) {
         (State::Checked(more), 0) => format!("No problems in {shown} (checked just now{more})"),
         (State::But(but), 0) => format!("No problems found in {shown}, but {but}"),
-        (State::Pending, 0) => {
-            format!("Nothing known of {shown} ({PENDING}, and told of no problem before)")
-        }
+        (State::Pending(None), 0) => format!(
+            "Nothing known of {shown} ({}, and told of no problem before)",
+            pending(&None)
+        ),
+        (State::Pending(why), 0) => format!("Nothing known of {shown} ({})", pending(why)),
         (state, many) => {
             let state = match state {
                 State::Checked(more) => format!("checked just now{more}"),
                 State::But(but) => format!("checked just now; {but}"),
-                State::Pending => format!("{PENDING}; what it said before"),
+                State::Pending(why) => format!("{}; what it said before", pending(why)),
             };
             format!("{} in {shown} ({state}):", count(many, "problem"))
         }
@@ -182,14 +192,28 @@ mod tests {
     #[test]
     fn what_is_pending_ends_in_something() {
         let none = "Nothing known of a.rs (PENDING: the server has not checked the newest text yet, and told of no problem before)\n";
-        assert_eq!(said(&State::Pending, &[]), none);
+        assert_eq!(said(&State::Pending(None), &[]), none);
         let hint = (8, Severity::Hint, "unused");
-        let hinted = said(&State::Pending, &[hint]);
+        let hinted = said(&State::Pending(None), &[hint]);
         assert_eq!(hinted, format!("{none}1 hint: 3:1 unused\n"));
-        let error = said(&State::Pending, &[(0, Severity::Error, "wrong")]);
+        let error = said(&State::Pending(None), &[(0, Severity::Error, "wrong")]);
         assert_eq!(
             error,
             "1 problem in a.rs (PENDING: the server has not checked the newest text yet; what it said before):\na.rs:1:1: error wrong (s)\n"
+        );
+    }
+
+    #[test]
+    fn why_it_is_pending_is_told() {
+        let state = State::Pending(Some("s has not started".into()));
+        assert_eq!(
+            said(&state, &[]),
+            "Nothing known of a.rs (PENDING: s has not started)\n"
+        );
+        let error = said(&state, &[(0, Severity::Error, "wrong")]);
+        assert_eq!(
+            error,
+            "1 problem in a.rs (PENDING: s has not started; what it said before):\na.rs:1:1: error wrong (s)\n"
         );
     }
 

@@ -23,9 +23,9 @@ mod wanted;
 
 use std::{borrow::Cow, time::Duration};
 
-use langserver::{Answer, Caution, Location, Places, QueryError, catalogue};
+use langserver::{Answer, Caution, Location, Places, QueryError, as_one_call, catalogue};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use workspace::{ByteOffset, ByteRange, Encoding, Snapshot};
 
 use self::{
@@ -42,7 +42,7 @@ pub struct Lsp;
 /// How long an answer about diagnostics may take, a cold start included.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub enum Operation {
     GoToDefinition,
@@ -116,6 +116,12 @@ fn text_or_number_schema(_: &mut SchemaGenerator) -> Schema {
 impl Operation {
     fn changes(self) -> bool {
         matches!(self, Self::ApplyCodeAction | Self::Rename | Self::Format)
+    }
+
+    /// As a call names it.
+    fn name(self) -> String {
+        let name = serde_json::to_value(self).unwrap_or_default();
+        name.as_str().unwrap_or_default().to_owned()
     }
 
     /// What a person reads before the place.
@@ -220,7 +226,8 @@ impl Typed for Lsp {
             outlines: &outlines,
             cx,
         };
-        match call.answer().await {
+        // It asks several questions in a row, and is waited for as long as one of them may be.
+        match as_one_call(call.answer()).await {
             Ok(mut output) => {
                 output.text.truncate(output.text.trim_end().len());
                 Ok(output)
@@ -228,7 +235,7 @@ impl Typed for Lsp {
             Err(Unanswered::Tool(error)) => Err(error),
             Err(Unanswered::Server(error)) => {
                 let instead = call.instead(&error).await;
-                Err(advised(&error, &instead))
+                Err(advised(&error, input.operation, &instead))
             }
         }
     }
@@ -396,9 +403,28 @@ impl From<QueryError> for Unanswered {
 }
 
 /// What the model is told when a server can't answer, and what to do instead.
-fn advised(error: &QueryError, instead: &str) -> ToolError {
+fn advised(error: &QueryError, operation: Operation, instead: &str) -> ToolError {
     let text = match error {
         QueryError::Cancelled => return ToolError::Cancelled,
+        QueryError::TimedOut {
+            name,
+            method,
+            waited,
+            silent,
+        } => {
+            // What ran out may have been a step towards what the model has asked for.
+            let asked_for = QueryError::TimedOut {
+                name: name.clone(),
+                method: format!("`{}`", operation.name()),
+                waited: *waited,
+                silent: *silent,
+            };
+            format!(
+                "{asked_for} (it was asked {method}). Ask again later, or {instead}. If that does not change it hangs: \
+                 `copydesk doctor --start` tells whether it starts, and in an editor the command \
+                 `copydesk.restartLanguageServer` starts it anew"
+            )
+        }
         QueryError::NotReady { .. } => format!("{error}, or {instead} meanwhile"),
         QueryError::NotInstalled { .. } | QueryError::Unusable { .. } => {
             format!("{error}. Until then: {instead}")
@@ -407,9 +433,7 @@ fn advised(error: &QueryError, instead: &str) -> ToolError {
         | QueryError::NoServer { .. }
         | QueryError::Disabled { .. } => format!("{error}: {instead}"),
         QueryError::Overtaken { .. } => error.to_string(),
-        QueryError::TimedOut { .. } | QueryError::Died { .. } => {
-            format!("{error}. Ask again, or {instead}")
-        }
+        QueryError::Died { .. } => format!("{error}. Ask again, or {instead}"),
         QueryError::Unreadable(_) | QueryError::Hidden { .. } | QueryError::Failed { .. } => {
             error.to_string()
         }

@@ -46,6 +46,15 @@ impl Stand {
             ready,
             ..Limits::default()
         };
+        Self::scripted_limited(limits, files, script)
+    }
+
+    /// The same with other limits.
+    pub fn scripted_limited(
+        limits: Limits,
+        files: &[(&str, &str)],
+        script: impl FnOnce(&dyn Fn(&str) -> String) -> Value,
+    ) -> Self {
         Self::with(files, limits, |root| {
             let uri = |name: &str| {
                 let uri = DocumentUri::from_path(&root.join(name)).expect("absolute");
