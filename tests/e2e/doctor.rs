@@ -287,9 +287,9 @@ async fn mistakes_that_would_pass_unseen() {
     assert_eq!(
         warnings,
         [
-            "config.toml:6: `language_servers.half` is ignored: no server of this name is known, and one of your own needs `languages` (LSP's ids, as in [\"rust\"]) as well",
             "config.toml:1: `language_servers.rust-analyser` is ignored: no server of this name is known. Did you mean `rust-analyzer`?",
             "config.toml:4: `language_servers.mine.command`: no-such was not found",
+            "config.toml:6: `language_servers.half` is ignored: no server of this name is known, and one of your own needs `languages` (LSP's ids, as in [\"rust\"]) as well",
             "config.toml:9: `agent.tools.wrte`: there is no tool `wrte`. Did you mean `write`?",
             "config.toml:11: `providers.other.base_url` must begin with http:// or https://. Did you mean `http://127.0.0.1:9/v1`?",
             "config.toml:12: `providers.other.api_key_env`: NO_SUCH_KEY is not set in the environment that copydesk was started from",
@@ -313,6 +313,62 @@ async fn mistakes_that_would_pass_unseen() {
         (&rust["isNeeded"], &rust["ok"]),
         (&false.into(), &false.into())
     );
+}
+
+/// Nobody knows what stands in it: all the rest is told, and not called well.
+#[tokio::test]
+async fn a_configuration_that_can_not_be_read() {
+    let project = project();
+    real_rust_analyzer(&project);
+    program(&project, "ty", "echo 'ty 0.0.108'");
+    let file = project.beside("config").join("config.toml");
+    std::fs::write(&file, "model = [\n").expect("written");
+    let told = doctor(&project, &[]).await;
+    assert_eq!(
+        (told.code, &told.json["ok"]),
+        (1, &Value::Bool(false)),
+        "{}",
+        told.text
+    );
+    told.line(&["unusable", file.to_str().expect("text")]);
+    told.line(&["ok", "rust", "(1", "file)", "rust-analyzer"]);
+    let todo = format!("To do:\n  mend {}\n", file.display());
+    assert!(told.text.ends_with(&todo), "{}", told.text);
+}
+
+/// The server may be there, and called otherwise: what installs it comes second. And what is misspelt has its like.
+#[tokio::test]
+async fn a_configured_command_that_is_not_there() {
+    let project = project();
+    real_rust_analyzer(&project);
+    let mut config = String::from("model = \"builtin/quickfx\"\n");
+    for server in [
+        "ty",
+        "pyrefly",
+        "jedi-language-server",
+        "python-lsp-server",
+        "ruff",
+    ] {
+        config.push_str(&format!("[language_servers.{server}]\nenabled = false\n"));
+    }
+    config.push_str("[language_servers.pyright]\ncommand = [\"no-such-pyright\"]\n");
+    std::fs::write(project.beside("config").join("config.toml"), config).expect("written");
+    let told = doctor(&project, &[]).await;
+    assert_eq!(told.code, 1, "{}", told.text);
+    told.line(&[
+        "unusable",
+        "python",
+        "(2",
+        "files)",
+        "pyright",
+        "no-such-pyright",
+        "was",
+    ]);
+    told.says("config.toml:13: `language_servers.pyright.command`: no-such-pyright was not found");
+    told.says(
+        "\n  mend `language_servers.pyright.command`, or take it out and npm install -g pyright\n",
+    );
+    told.says("there is no model “builtin/quickfx”. Did you mean builtin/quickfix?");
 }
 
 /// What is installed is started where that is asked for, and what does not start says why.

@@ -42,7 +42,7 @@ async fn a_server_that_does_not_serve_is_told_as_what_it_is() {
     } });
     let message = told(not_there, "scripted").await;
     assert!(
-        message.contains("no-such-language-server") && message.contains("not installed"),
+        message.contains("no-such-language-server") && message.contains("was not found"),
         "{message}"
     );
 
@@ -88,7 +88,7 @@ async fn unknown_switched_off_and_not_installed_are_three_answers() {
         (
             missing,
             "rust",
-            "rust-analyzer is not installed (no-such-analyzer was not found); install it with: rustup component add rust-analyzer rust-src",
+            "the command that is configured for rust-analyzer was not found: no-such-analyzer (`language_servers.rust-analyzer.command`, initializationOptions). Mend it there, or take it out and install the server with: rustup component add rust-analyzer rust-src",
         ),
     ] {
         let message = told(servers, language).await;

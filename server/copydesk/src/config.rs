@@ -5,6 +5,7 @@
 mod check;
 mod layer;
 mod meant;
+mod written;
 
 use std::path::{Path, PathBuf};
 
@@ -113,11 +114,26 @@ pub fn load(roots: &[PathBuf], options: &Value) -> Loaded {
     });
     let here = roots.first().map_or(Path::new("/"), PathBuf::as_path);
     warnings.extend(meant::mend(&mut config, &layers, here));
+    in_order(&mut warnings, &files);
     Loaded {
         config,
         warnings,
         files,
     }
+}
+
+/// As they stand in the files, whoever found them; those of no file last.
+fn in_order(warnings: &mut [String], files: &[(PathBuf, Reading)]) {
+    let place = |warning: &String| {
+        let mut files = files.iter().enumerate();
+        let found = files.find_map(|(number, (path, _))| {
+            let rest = warning.strip_prefix(&*path.to_string_lossy())?;
+            let line = rest.strip_prefix(':')?.split(':').next()?;
+            Some((number, line.parse::<usize>().unwrap_or(0)))
+        });
+        found.unwrap_or((usize::MAX, 0))
+    };
+    warnings.sort_by_key(place);
 }
 
 fn same(left: &Path, right: &Path) -> bool {

@@ -45,6 +45,9 @@ pub struct ServerConfig {
     /// Whether it is used; unset: yes, if it is the first installed one for the language. `true` puts it first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
+    /// Where the command is configured, for messages; unset: it is the catalogue's.
+    #[serde(skip)]
+    pub configured_at: Option<String>,
 }
 
 /// What all servers together may cost.
@@ -130,7 +133,11 @@ impl ServerConfig {
         std::iter::once(&self.command)
             .chain(&self.alternatives)
             .map(Vec::as_slice)
-            .filter(|command| !command.is_empty())
+            .filter(|command| {
+                command
+                    .first()
+                    .is_some_and(|program| !program.trim().is_empty())
+            })
     }
 
     /// Whether it may be used at all.
@@ -160,6 +167,7 @@ impl ServerConfig {
             &over.initialization_options,
         );
         self.env.extend(over.env.clone());
+        self.configured_at = over.configured_at.clone().or(self.configured_at);
         self.ready = over.ready.or(self.ready);
         self.start = over.start.or(self.start);
         self.enabled = over.enabled.or(self.enabled);

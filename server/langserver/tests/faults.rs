@@ -187,6 +187,12 @@ async fn what_is_not_there_is_said() {
             json!({"x": {"command": [command], "languages": ["rust"]}, "rust-analyzer": {"enabled": false, "languages": ["rust"]}}),
         )
     };
+    let configured = |name: &str| {
+        let mut all =
+            servers(json!({name: {"command": ["no-such-program"], "languages": ["rust"]}}));
+        all.get_mut(name).expect("there").configured_at = Some("config.toml:3".into());
+        all
+    };
     for (servers, expected) in [
         (
             server("no-such-program"),
@@ -197,6 +203,24 @@ async fn what_is_not_there_is_said() {
                 json!({"rust-analyzer": {"command": ["no-such-program"], "languages": ["rust"]}}),
             ),
             "rust-analyzer is not installed (no-such-program was not found); install it with: rustup component add rust-analyzer rust-src",
+        ),
+        (
+            configured("rust-analyzer"),
+            "the command that is configured for rust-analyzer was not found: no-such-program (`language_servers.rust-analyzer.command`, config.toml:3). Mend it there, or take it out and install the server with: rustup component add rust-analyzer rust-src",
+        ),
+        (
+            configured("mine"),
+            "the command that is configured for mine was not found: no-such-program (`language_servers.mine.command`, config.toml:3). Mend it there",
+        ),
+        (
+            servers(json!({"x": {"enabled": false, "languages": ["rust"]}})),
+            "x is switched off by the configuration ([language_servers.x] has enabled = false), and no other language server for rust is known",
+        ),
+        (
+            servers(
+                json!({"x": {"enabled": false, "languages": ["rust"]}, "rust-analyzer": {"enabled": false, "languages": ["rust"]}}),
+            ),
+            "all language servers that are known for rust are switched off by the configuration (enabled = false in [language_servers.NAME]): rust-analyzer, x",
         ),
         (
             servers(json!({"go": {"command": ["go"], "languages": ["go"]}})),

@@ -95,16 +95,11 @@ impl Layer {
         self
     }
 
-    /// Whether this place says something of a key.
-    pub fn says(&self, key: &[&str]) -> bool {
-        let Some((first, rest)) = key.split_first() else {
-            return true;
-        };
-        let mut at = self.values.get(*first);
-        for part in rest {
-            at = at.and_then(|value| value.get(part));
-        }
-        at.is_some()
+    /// What this place says of a key.
+    pub fn value(&self, key: &[&str]) -> Option<&Value> {
+        let (first, rest) = key.split_first()?;
+        let first = self.values.get(*first)?;
+        rest.iter().try_fold(first, |at, part| at.get(part))
     }
 
     /// `path/config.toml:12` of a key, for a warning.

@@ -5,15 +5,27 @@
 use std::path::Path;
 
 use langserver::{ServerConfig, catalogue};
-use model::ProviderConfig;
+use model::{ProviderConfig, is_variable_name};
+use serde_json::Value;
 use tools::Registry;
 
-use super::{Config, layer::Layer};
+use super::{Config, layer::Layer, written};
 
 /// Takes out what can't count, and tells of it and of what will not work.
 pub fn mend(config: &mut Config, layers: &[Layer], folder: &Path) -> Vec<String> {
     let places = Places(layers);
     let mut warnings = Vec::new();
+    let mut hollow = Vec::new();
+    for (name, server) in &mut config.language_servers {
+        hollow.extend(written::hollow(name, &places));
+        // What can't be run is as if nobody had named it.
+        let program = server.command.first();
+        if program.is_some_and(|program| program.trim().is_empty()) {
+            server.command.clear();
+        }
+        let told = places.told(&["language_servers", name, "command"]);
+        server.configured_at = told.filter(|_| !server.command.is_empty());
+    }
     config
         .language_servers
         .retain(|name, server| match unknown(name, server) {
@@ -24,6 +36,13 @@ pub fn mend(config: &mut Config, layers: &[Layer], folder: &Path) -> Vec<String>
                 false
             }
         });
+    // Why one is ignored says more than what is wrong with a part of it.
+    let kept = |name: &String| config.language_servers.contains_key(name);
+    let hollow = hollow.into_iter().filter(|(name, _)| kept(name));
+    warnings.extend(hollow.map(|(_, warning)| warning));
+    for (name, server) in &config.language_servers {
+        warnings.extend(written::languages(name, server, &places));
+    }
     let enabled = config.language_servers.iter();
     for (name, server) in enabled.filter(|(_, server)| server.is_enabled()) {
         if let Some(why) = catalogue::why_not(server, folder) {
@@ -56,15 +75,28 @@ pub fn mend(config: &mut Config, layers: &[Layer], folder: &Path) -> Vec<String>
 }
 
 /// Where things stand.
-struct Places<'a>(&'a [Layer]);
+pub struct Places<'a>(&'a [Layer]);
 
 impl Places<'_> {
     /// `path/config.toml:12: key`, of the last place that says something of it, and that is what counts.
-    fn of(&self, key: &[&str]) -> String {
-        let names: Vec<String> = key.iter().map(|&part| part.to_owned()).collect();
-        let layer = self.0.iter().rev().find(|layer| layer.says(key));
-        let place = layer.map_or_else(String::new, |layer| format!("{}: ", layer.place(&names)));
+    pub fn of(&self, key: &[&str]) -> String {
+        let place = self
+            .told(key)
+            .map_or_else(String::new, |place| place + ": ");
         format!("{place}`{}`", key.join("."))
+    }
+
+    /// `path/config.toml:12`, the same place.
+    pub fn told(&self, key: &[&str]) -> Option<String> {
+        let names: Vec<String> = key.iter().map(|&part| part.to_owned()).collect();
+        let mut layers = self.0.iter().rev();
+        let layer = layers.find(|layer| layer.value(key).is_some())?;
+        Some(layer.place(&names))
+    }
+
+    /// What is said there.
+    pub fn value(&self, key: &[&str]) -> Option<&Value> {
+        self.0.iter().rev().find_map(|layer| layer.value(key))
     }
 }
 
@@ -87,7 +119,7 @@ fn unknown(name: &str, server: &ServerConfig) -> Option<String> {
 }
 
 /// What was probably meant by a name.
-fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     const ALIKE: f64 = 0.7;
     let name = name.to_lowercase().replace('_', "-");
     let alike = |known: &str| strsim::normalized_damerau_levenshtein(&name, known);
@@ -116,11 +148,10 @@ fn address(provider: &ProviderConfig) -> Option<String> {
 /// What is wrong with the name of a key's variable. Some write the key itself there, which is never shown.
 fn key(provider: &ProviderConfig) -> Option<String> {
     let name = provider.api_key_env.as_deref()?;
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if name.is_empty() || !name.chars().all(is_name) {
-        return Some(" names a variable of the environment, and never is the key itself".into());
-    }
     let is_set = std::env::var(name).is_ok_and(|value| !value.trim().is_empty());
+    if !is_set && !is_variable_name(name) {
+        return Some(" must be the name of a variable of the environment (capital letters, digits and _), never the key itself".into());
+    }
     let hint = "is not set in the environment that copydesk was started from";
     (!is_set && provider.api_key_command.is_none()).then(|| format!(": {name} {hint}"))
 }
@@ -219,6 +250,79 @@ mod tests {
     }
 
     #[test]
+    fn lists_with_nothing_in_them() {
+        let takes = [
+            "It takes a program and its arguments, as in [\"clangd\", \"--log=error\"]",
+            "It takes commands, as in [[\"clangd-19\"], [\"clangd\"]]",
+            "It takes LSP's ids, as in [\"rust\"]",
+        ];
+        let empty = "is empty, and counts as if it were not there.";
+        let hole = "has an empty text in it.";
+        for (line, list, what, due) in [
+            ("command = []", "command", empty, takes[0]),
+            ("command = [\"\"]", "command", hole, takes[0]),
+            ("command = [\" \"]", "command", hole, takes[0]),
+            ("command = [\"sh\", \" \"]", "command", hole, takes[0]),
+            ("alternatives = [[]]", "alternatives", hole, takes[1]),
+            ("languages = []", "languages", empty, takes[2]),
+            ("languages = [\"go\", \"\"]", "languages", hole, takes[2]),
+        ] {
+            let told = format!("0:3: `language_servers.gopls.{list}` {what} {due}");
+            let text = format!("[language_servers.gopls]\nstart = \"use\"\n{line}\n");
+            assert_eq!(check(&[&text], &[&told]), ["gopls"], "{line}");
+        }
+        // One that is ignored for it is told of once.
+        let text = "[language_servers.mine]\ncommand = [\"\"]\nlanguages = [\"go\"]\n";
+        let told = "0:1: `language_servers.mine` is ignored: no server of this name is known, and one of your own needs `command` as well";
+        check(&[text], &[told]);
+    }
+
+    #[test]
+    fn languages_that_no_file_has() {
+        let mine = |languages: &str| {
+            format!("[language_servers.mine]\ncommand = [\"sh\"]\nlanguages = [{languages}]\n")
+        };
+        for (given, meant) in [
+            ("Python", "python"),
+            ("c++", "cpp"),
+            ("C#", "csharp"),
+            ("rs", "rust"),
+            ("golang", "go"),
+            ("pyhton", "python"),
+            ("typscript", "typescript"),
+        ] {
+            let told = format!(
+                "0:3: `language_servers.mine.languages`: no file has the language id `{given}`. Did you mean `{meant}`?"
+            );
+            check(&[&mine(&format!("\"ada\", \"{given}\""))], &[&told]);
+        }
+        // What is like no other may be one that only an editor knows; and so may one beside its like.
+        for languages in ["\"cobol\"", "\"json5\"", "\"sh\", \"shellscript\""] {
+            check(&[&mine(languages)], &[]);
+        }
+    }
+
+    /// Messages name the place of a command that was configured, and of no other.
+    #[test]
+    fn where_a_command_is_configured() {
+        let layer = |text: &str| {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let path = folder.path().join("config.toml");
+            std::fs::write(&path, text).expect("written");
+            Layer::file(&path, &mut Vec::new()).expect("readable")
+        };
+        let text = "[language_servers.gopls]\ncommand = [\"sh\"]\n[language_servers.pyright]\nstart = \"open\"\n";
+        let layers = [layer(text)];
+        let mut config: Config = serde_json::from_value(check::clean(&layers[0], &mut Vec::new()))
+            .expect("a configuration");
+        mend(&mut config, &layers, Path::new("/"));
+        let place = |name: &str| config.language_servers[name].configured_at.clone();
+        let gopls = place("gopls").expect("it is configured");
+        assert!(gopls.ends_with("config.toml:2"), "{gopls}");
+        assert_eq!(place("pyright"), None);
+    }
+
+    #[test]
     fn tools_that_there_are_not() {
         check(
             &["[agent]\ntools = { wrte = false, write = false }\n"],
@@ -263,7 +367,14 @@ mod tests {
         check(
             &[&key("api_key_env = \"sk-secret\"")],
             &[
-                "0:3: `providers.mine.api_key_env` names a variable of the environment, and never is the key itself",
+                "0:3: `providers.mine.api_key_env` must be the name of a variable of the environment (capital letters, digits and _), never the key itself",
+            ],
+        );
+        // A key may be of letters and digits alone.
+        check(
+            &[&key("api_key_env = \"sk_live_4eC39HqLyjWDarjtT1zdp7dc\"")],
+            &[
+                "0:3: `providers.mine.api_key_env` must be the name of a variable of the environment (capital letters, digits and _), never the key itself",
             ],
         );
         check(&[&key("api_key_env = \"PATH\"")], &[]);

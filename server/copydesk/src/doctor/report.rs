@@ -106,6 +106,9 @@ pub struct Server {
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub install: Option<String>,
+    /// Where its command is configured, if it is not the catalogue's.
+    #[serde(skip)]
+    pub configured_at: Option<String>,
     /// Whether it starts, if that was tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Start>,
@@ -155,7 +158,9 @@ impl Report {
             served.for_each(|one| one.ok = false);
         }
         let model = model(config.model, &Catalogue::new(config.providers));
-        let ok = model.ok && languages.iter().all(|one| one.ok || !one.is_needed);
+        // What stands in a file that can't be read nobody knows: the rest may be of no use without it.
+        let is_read = files.iter().all(|(_, state)| *state != Reading::Unusable);
+        let ok = is_read && model.ok && languages.iter().all(|one| one.ok || !one.is_needed);
         Self {
             version: env!("CARGO_PKG_VERSION"),
             directory: folder,
@@ -322,6 +327,7 @@ impl From<Surveyed> for Server {
             version,
             reason,
             install: (state != "found").then_some(server.install).flatten(),
+            configured_at: server.configured_at,
             start: None,
         }
     }

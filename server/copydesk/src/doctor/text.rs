@@ -143,6 +143,7 @@ impl Report {
                     }
                     _ => path.display().to_string(),
                 },
+                (None, Some(reason), _) if server.is_misconfigured() => reason.clone(),
                 (None, Some(reason), Some(install)) => format!("{install}  ({reason})"),
                 _ if server.state == "disabled" => "switched off by the configuration".to_owned(),
                 (None, None, Some(install)) => install.clone(),
@@ -162,6 +163,10 @@ impl Report {
             return writeln!(f, "\nAll that this folder needs is there.");
         }
         writeln!(f, "\nTo do:")?;
+        let files = self.configuration.files.iter();
+        for file in files.filter(|file| file.state == Reading::Unusable) {
+            writeln!(f, "  mend {}", file.path.display())?;
+        }
         if let Some(problem) = &self.model.problem {
             writeln!(f, "  {problem}")?;
         }
@@ -175,6 +180,11 @@ impl Report {
             done.push(&one.server);
             let server = self.server(&one.server);
             match server.and_then(|server| server.install.as_deref()) {
+                Some(install) if server.is_some_and(Server::is_misconfigured) => writeln!(
+                    f,
+                    "  mend `language_servers.{}.command`, or take it out and {install}",
+                    one.server
+                )?,
                 Some(install) => writeln!(f, "  {install}")?,
                 None => writeln!(f, "  mend [language_servers.{}]", one.server)?,
             }
@@ -183,6 +193,13 @@ impl Report {
             writeln!(f, "  find out why {} does not start", server.name)?;
         }
         Ok(())
+    }
+}
+
+impl Server {
+    /// It can't be run because of what the configuration says, whether or not it is installed.
+    fn is_misconfigured(&self) -> bool {
+        self.state == "unusable" && self.configured_at.is_some()
     }
 }
 

@@ -67,17 +67,15 @@ pub enum QueryError {
         language: String,
     },
     /// There is one, and the configuration switches it off.
-    #[error(
-        "{name} is switched off by the configuration ([language_servers.{name}] has enabled = false), and no other language server for {language} is known"
-    )]
+    #[error("{}", switched_off(.names, .language))]
     Disabled {
-        /// The server.
-        name: String,
+        /// All that there are for it.
+        names: Vec<String>,
         /// The language id.
         language: String,
     },
     /// There is one, but not on this machine.
-    #[error("{name} is not installed ({command} was not found){}", .install.as_ref().map(|install| format!("; install it with: {install}")).unwrap_or_default())]
+    #[error("{}", not_there(.name, .command, .configured_at.as_deref(), .install.as_deref()))]
     NotInstalled {
         /// The server.
         name: String,
@@ -85,6 +83,8 @@ pub enum QueryError {
         command: String,
         /// What installs it.
         install: Option<String>,
+        /// Where the command is configured, if it is not the catalogue's.
+        configured_at: Option<String>,
     },
     /// What is configured to be run can't be.
     #[error("{name} can't be started: {command} {reason}")]
@@ -158,6 +158,36 @@ pub enum QueryError {
         /// Its own words.
         message: String,
     },
+}
+
+fn switched_off(names: &[String], language: &str) -> String {
+    match names {
+        [name] => format!(
+            "{name} is switched off by the configuration ([language_servers.{name}] has enabled = false), and no other language server for {language} is known"
+        ),
+        names => format!(
+            "all language servers that are known for {language} are switched off by the configuration (enabled = false in [language_servers.NAME]): {}",
+            names.join(", ")
+        ),
+    }
+}
+
+/// Who has configured a command is told of that first: the server may be there, and called otherwise.
+fn not_there(name: &str, command: &str, place: Option<&str>, install: Option<&str>) -> String {
+    let mut text = match place {
+        Some(place) => format!(
+            "the command that is configured for {name} was not found: {command} (`language_servers.{name}.command`, {place}). Mend it there"
+        ),
+        None => format!("{name} is not installed ({command} was not found)"),
+    };
+    if let Some(install) = install {
+        text.push_str(match place {
+            Some(_) => ", or take it out and install the server with: ",
+            None => "; install it with: ",
+        });
+        text.push_str(install);
+    }
+    text
 }
 
 /// "within 30 s".

@@ -5,7 +5,7 @@ mod own_folder;
 mod survey;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::Path,
     sync::LazyLock,
 };
@@ -86,6 +86,7 @@ struct File {
     signatures_say_all: Vec<String>,
     languages: BTreeMap<String, Vec<String>>,
     names: BTreeMap<String, Vec<String>>,
+    called: BTreeMap<String, Vec<String>>,
     server: Vec<Server>,
 }
 
@@ -104,6 +105,7 @@ struct Catalogue {
     signatures_say_all: Vec<String>,
     by_extension: HashMap<String, String>,
     by_name: HashMap<String, String>,
+    by_call: HashMap<String, String>,
 }
 
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
@@ -116,6 +118,7 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
         signatures_say_all: file.signatures_say_all,
         by_extension: inverted(file.languages),
         by_name: inverted(file.names),
+        by_call: inverted(file.called),
     }
 });
 
@@ -180,6 +183,28 @@ pub fn language_of(path: &Path) -> Option<&'static str> {
         .get(extension)
         .or_else(|| languages.get(&extension.to_ascii_lowercase()))
         .map(String::as_str)
+}
+
+/// The ids of all languages that a known server serves, each once.
+pub fn languages() -> BTreeSet<&'static str> {
+    let servers = CATALOGUE.servers.iter();
+    let all = servers.flat_map(|server| &server.config.languages);
+    all.map(String::as_str).collect()
+}
+
+/// The id of the language that is meant by something else: an id in other letters, an extension, what people call it.
+pub fn language_called(name: &str) -> Option<&'static str> {
+    let lower = name.trim().to_lowercase();
+    if let Some(id) = languages().get(lower.as_str()) {
+        return Some(id);
+    }
+    let Catalogue {
+        by_extension,
+        by_call,
+        ..
+    } = &*CATALOGUE;
+    let id = by_extension.get(&lower).or_else(|| by_call.get(&lower));
+    id.map(String::as_str)
 }
 
 /// Whether many a folder has some of a language without anyone programming in it, as YAML.

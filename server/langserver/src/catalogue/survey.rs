@@ -47,6 +47,8 @@ pub struct Surveyed {
     pub presence: Presence,
     /// What installs it, if that is known.
     pub install: Option<String>,
+    /// Where its command is configured, if it is not the catalogue's.
+    pub configured_at: Option<String>,
 }
 
 /// Whether a server is there.
@@ -87,6 +89,7 @@ async fn look(name: String, config: ServerConfig, folder: &Path) -> Surveyed {
         command: config.command.clone(),
         presence: Presence::Disabled,
         install: traits.install.clone(),
+        configured_at: config.configured_at.clone(),
         name,
     };
     if !config.is_enabled() {
@@ -108,7 +111,15 @@ async fn look(name: String, config: ServerConfig, folder: &Path) -> Surveyed {
             Err(NotFound::Unusable(reason)) => {
                 surveyed.presence = Presence::Unusable(format!("{} {reason}", command[0]));
             }
-            Err(NotFound::Missing) => {}
+            // That is a mistake of the configuration, whether or not the server is installed.
+            Err(NotFound::Missing) => {
+                if config.configured_at.is_some()
+                    && matches!(surveyed.presence, Presence::Missing { .. })
+                {
+                    let reason = format!("{} was not found", command[0]);
+                    surveyed.presence = Presence::Unusable(reason);
+                }
+            }
         }
     }
     surveyed

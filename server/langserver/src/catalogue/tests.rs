@@ -127,6 +127,27 @@ fn languages_by_name() {
 }
 
 #[test]
+fn languages_by_what_they_are_called() {
+    for (name, expected) in [
+        ("Python", Some("python")),
+        (" rust ", Some("rust")),
+        ("c++", Some("cpp")),
+        ("C#", Some("csharp")),
+        ("rs", Some("rust")),
+        ("golang", Some("go")),
+        ("cobol", None),
+        ("", None),
+    ] {
+        assert_eq!(language_called(name), expected, "{name:?}");
+    }
+    let ids = languages();
+    for (name, id) in &CATALOGUE.by_call {
+        assert!(ids.contains(id.as_str()), "{id}");
+        assert!(!ids.contains(name.as_str()), "{name} is an id");
+    }
+}
+
+#[test]
 fn who_comes_first() {
     for (language, expected) in [
         ("rust", "rust-analyzer"),

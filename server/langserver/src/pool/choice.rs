@@ -102,14 +102,12 @@ impl Choice {
     /// The error of a document that none of the candidates serves. `missing` are those that are not installed.
     pub fn none_for(&self, snapshot: &Snapshot, missing: Option<QueryError>) -> QueryError {
         let language = language(snapshot).to_owned();
-        let mut off = self.off.iter();
-        let is_off = off.find(|(_, config)| config.languages.contains(&language));
-        missing.unwrap_or_else(|| match is_off {
-            Some((name, _)) => QueryError::Disabled {
-                name: name.clone(),
-                language,
-            },
-            None => QueryError::NoServer { language },
+        let off = self.off.iter();
+        let off = off.filter(|(_, config)| config.languages.contains(&language));
+        let names: Vec<String> = off.map(|(name, _)| name.clone()).collect();
+        missing.unwrap_or(match names.is_empty() {
+            false => QueryError::Disabled { names, language },
+            true => QueryError::NoServer { language },
         })
     }
 
@@ -155,6 +153,7 @@ fn installed<'a>(
         name: name.to_owned(),
         command: program(),
         install: catalogue::install_command(name).map(str::to_owned),
+        configured_at: config.configured_at.clone(),
     }))
 }
 

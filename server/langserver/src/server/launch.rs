@@ -128,6 +128,7 @@ impl Server {
                 name: name.to_owned(),
                 command: program.clone(),
                 install: traits.install.clone(),
+                configured_at: config.configured_at.clone(),
             },
             NotFound::Unusable(reason) => QueryError::Unusable {
                 name: name.to_owned(),
@@ -198,6 +199,7 @@ impl Server {
             name: self.name.clone(),
             command: format!("a server behind {program}"),
             install,
+            configured_at: None,
         })
     }
 }
