@@ -142,6 +142,21 @@ async fn calls_that_are_wrong_are_answered_by_what_would_be_right() {
 }
 
 #[tokio::test]
+async fn arguments_that_are_not_quite_json_are_carried_out_and_the_model_is_told() {
+    let answered = |asked: &Asked| {
+        let text = asked.tool_results()[0].1;
+        assert!(text.contains("two"), "{text}");
+        let told = "no valid JSON and had to be repaired: a code fence around them, a comma before a closing bracket";
+        assert!(text.contains(told), "{text}");
+        Reply::text("I see.")
+    };
+    let call = Reply::raw_call("read", "```json\n{\"filePath\": \"a.txt\",}\n```");
+    let script = vec![Step::from(call), Step::from(answered)];
+    let (finished, _) = play(script, json!({ "prompt": "x" })).await;
+    assert_eq!(finished["status"], "done", "{finished}");
+}
+
+#[tokio::test]
 async fn a_read_only_run_has_no_tool_that_changes_and_gets_none() {
     let script = vec![
         Step::from(|asked: &Asked| {

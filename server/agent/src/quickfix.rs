@@ -40,6 +40,7 @@ impl Provider for Quickfix {
                     name: "lsp".to_owned(),
                     input,
                     malformed: None,
+                    repaired: None,
                 };
                 vec![
                     StreamEvent::ToolCall(call),

@@ -137,6 +137,10 @@ pub struct ToolCall {
     /// The arguments as the model wrote them, if they were no JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub malformed: Option<String>,
+    /// What was wrong with the arguments as the model wrote them, though they could only be meant as `input` is; the model
+    /// is told with the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<String>,
 }
 
 /// A tool as the model is told of it.

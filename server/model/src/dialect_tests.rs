@@ -48,10 +48,11 @@ pub(crate) fn shown(read: Outcome) -> String {
                 } else {
                     &call.id
                 };
-                let arguments = call.malformed.map_or_else(
-                    || call.input.to_string(),
-                    |text| format!("malformed {text}"),
-                );
+                let arguments = match (call.malformed, call.repaired) {
+                    (Some(text), _) => format!("malformed {text}"),
+                    (None, Some(how)) => format!("{} repaired: {how}", call.input),
+                    (None, None) => call.input.to_string(),
+                };
                 ("call", format!("{id} {} {arguments}", call.name))
             }
             StreamEvent::Thought(thought) => {

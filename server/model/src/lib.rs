@@ -6,6 +6,7 @@
     allow(clippy::unwrap_used, reason = "a test that can't go on fails")
 )]
 
+mod arguments;
 mod asked;
 mod catalogue;
 mod conversation;
@@ -14,6 +15,7 @@ mod dialect_tests;
 mod endpoint;
 mod error;
 mod http;
+mod ids;
 mod key;
 mod openai_chat;
 mod pairing;
@@ -21,6 +23,7 @@ mod provider;
 mod retry_after;
 mod secret;
 mod sse;
+mod stable_hash;
 mod stream;
 
 pub use catalogue::{

@@ -209,6 +209,7 @@ mod tests {
                                 name: "t".into(),
                                 input,
                                 malformed: None,
+                                repaired: None,
                             })
                         }
                         ("r", result) => {

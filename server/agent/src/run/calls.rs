@@ -1,7 +1,7 @@
 //! The calls of one answer: prepared, judged, made. Side by side where none changes anything, else
 //! one after the other. Each call gets exactly one result, whatever becomes of it.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, fmt::Write as _, sync::Arc, time::Duration};
 
 use model::{Block, ToolCall};
 use serde_json::Value;
@@ -224,7 +224,14 @@ impl Run {
     }
 
     /// Says what came of a call: the same to whoever watches and to the model.
-    fn tell(&self, ready: &Ready<'_>, Ended { ok, output }: Ended) -> Block {
+    fn tell(&self, ready: &Ready<'_>, Ended { ok, mut output }: Ended) -> Block {
+        if let Some(wrong) = &ready.call.repaired {
+            // Else it would go on writing them like that, and the next may have no single reading.
+            let _ = write!(
+                output.text,
+                "\n\n(The arguments of this call were no valid JSON and had to be repaired: {wrong}.)"
+            );
+        }
         self.outlet.emit(EventKind::ToolResult {
             id: ready.call.id.clone(),
             ok,

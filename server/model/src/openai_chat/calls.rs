@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 
 use serde_json::Value;
 
-use crate::{StreamEvent, ToolCall};
+use crate::{StreamEvent, arguments};
 
 /// The calls of one answer, in the order in which they began.
 #[derive(Default)]
@@ -144,27 +144,18 @@ impl Calls {
         if call.id.is_empty() || before.iter().any(|earlier| earlier.id == call.id) {
             call.id = format!("call_{:016x}", RandomState::new().hash_one(self.delivered));
         }
-        let (input, malformed) = match call.arguments.trim() {
-            "" => (Value::Object(serde_json::Map::new()), None),
-            text => match serde_json::from_str(text) {
-                Ok(input @ Value::Object(_)) => (input, None),
-                _ => (Value::Null, Some(std::mem::take(&mut call.arguments))),
-            },
-        };
-        out.push(StreamEvent::ToolCall(ToolCall {
-            id: call.id.clone(),
-            name: call.name.clone(),
-            input,
-            malformed,
-        }));
+        out.push(StreamEvent::ToolCall(arguments::call(
+            call.id.clone(),
+            call.name.clone(),
+            call.arguments.clone(),
+        )));
     }
 }
 
 impl Open {
     /// Its arguments are an object: nothing can follow.
     fn is_whole(&self) -> bool {
-        !self.name.is_empty()
-            && matches!(serde_json::from_str(&self.arguments), Ok(Value::Object(_)))
+        !self.name.is_empty() && arguments::is_whole(&self.arguments)
     }
 
     /// An artefact: neither a name nor arguments ever came.

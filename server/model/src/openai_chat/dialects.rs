@@ -189,7 +189,10 @@ fn arguments_that_are_no_object() {
     for (arguments, wanted) in [
         ("", "{}"),
         (" ", "{}"),
-        ("{\\\"a\\\": 1,}", "malformed {\"a\": 1,}"),
+        (
+            "{\\\"a\\\": 1,}",
+            "{\"a\":1} repaired: a comma before a closing bracket",
+        ),
         ("[1]", "malformed [1]"),
         ("null", "malformed null"),
         ("{\\\"a\\\":", "malformed {\"a\":"),

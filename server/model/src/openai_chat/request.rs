@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
+use crate::ids::Ids;
 use crate::pairing::{Part, Reader, Spoken, Turn, turns};
 use crate::{Request, ToolCall, ToolSpec};
 
@@ -67,7 +68,7 @@ enum Said<'a> {
         tool_calls: Vec<Call<'a>>,
     },
     Tool {
-        tool_call_id: &'a str,
+        tool_call_id: String,
         content: Cow<'a, str>,
     },
 }
@@ -117,7 +118,7 @@ fn piece<'a>(part: &Part<'a>) -> Piece<'a> {
 
 #[derive(Serialize)]
 struct Call<'a> {
-    id: &'a str,
+    id: String,
     r#type: &'static str,
     function: Function<'a>,
 }
@@ -174,6 +175,7 @@ fn messages<'a>(request: &'a Request, reader: Reader<'_>) -> Vec<Said<'a>> {
             content: &request.system,
         });
     }
+    let mut ids = Ids::default();
     for turn in turns(&request.messages, reader) {
         match turn {
             Turn::User(parts) => said.push(Said::User {
@@ -190,13 +192,13 @@ fn messages<'a>(request: &'a Request, reader: Reader<'_>) -> Vec<Said<'a>> {
                     tool_calls: spoken
                         .iter()
                         .filter_map(|one| one.call())
-                        .map(call)
+                        .map(|one| call(one, ids.call(&one.id)))
                         .collect(),
                 });
             }
             Turn::Results(outcomes) => {
                 said.extend(outcomes.into_iter().map(|outcome| Said::Tool {
-                    tool_call_id: outcome.id,
+                    tool_call_id: ids.result(outcome.id),
                     content: outcome.output,
                 }));
             }
@@ -213,7 +215,7 @@ fn joined<'a>(texts: &[&'a str]) -> Cow<'a, str> {
     }
 }
 
-fn call(call: &ToolCall) -> Call<'_> {
+fn call(call: &ToolCall, id: String) -> Call<'_> {
     let arguments = match (&call.malformed, &call.input) {
         // Servers parse the arguments of old calls and fail on text that is no JSON object; the model must still see its own words.
         (Some(malformed), _) => json!({ "malformed": malformed }).to_string(),
@@ -221,7 +223,7 @@ fn call(call: &ToolCall) -> Call<'_> {
         (None, _) => "{}".to_owned(),
     };
     Call {
-        id: &call.id,
+        id,
         r#type: "function",
         function: Function {
             name: callable(&call.name),
@@ -276,6 +278,7 @@ mod tests {
             name: name.into(),
             input,
             malformed: malformed.map(str::to_owned),
+            repaired: None,
         })
     }
 
@@ -396,6 +399,36 @@ mod tests {
                 "a call never stands without a result"
             );
         }
+    }
+
+    #[test]
+    fn an_id_from_elsewhere_is_made_to_fit_and_still_pairs() {
+        let turn = |id: &str| {
+            let called = vec![tool_call(id, "t", json!({}), None)];
+            let output = String::from("x");
+            let answered = vec![Block::ToolResult {
+                id: id.into(),
+                ok: true,
+                output,
+            }];
+            [(Role::Assistant, called), (Role::User, answered)]
+                .map(|(role, blocks)| Message { role, blocks })
+        };
+        let long = "é|".repeat(40);
+        let said = said([turn(&long), turn("call_0"), turn("call_0")].concat());
+        for at in [0, 2, 4] {
+            let id = &said[at]["tool_calls"][0]["id"];
+            assert_eq!(id, &said[at + 1]["tool_call_id"]);
+            assert!(
+                id.as_str()
+                    .is_some_and(|id| id.len() <= 40 && id.is_ascii()),
+                "{id}"
+            );
+        }
+        assert_ne!(
+            said[2]["tool_calls"][0]["id"],
+            said[4]["tool_calls"][0]["id"]
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@ fn call(id: &str, input: Value, malformed: Option<&str>) -> Block {
         name: "read".to_owned(),
         input,
         malformed: malformed.map(str::to_owned),
+        repaired: None,
     })
 }
 

@@ -35,6 +35,7 @@ fn play_on(problems: &str, answers: &[(&str, &str)], messages: &mut Vec<Message>
                 name: "lsp".into(),
                 input,
                 malformed: None,
+                repaired: None,
             })],
         });
         messages.push(Message {
