@@ -29,15 +29,22 @@ pub(crate) struct Endpoint {
     pub(crate) idle: Duration,
 }
 
-/// How a wire format sends the key.
-pub(crate) type Auth = fn(&str) -> (HeaderName, String);
+/// How a wire format is sent.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    /// Where to, under the base address.
+    pub(crate) path: &'static [&'static str],
+    /// How the key goes with it.
+    pub(crate) auth: fn(&str) -> (HeaderName, String),
+    /// What else goes with every request.
+    pub(crate) headers: &'static [(&'static str, &'static str)],
+}
 
 impl Endpoint {
-    /// Sends the body to `path` under the base address. The answer has a good status; what it says is not looked at yet.
+    /// Sends the body. The answer has a good status; what it says is not looked at yet.
     pub(crate) async fn post(
         &self,
-        path: &[&str],
-        auth: Auth,
+        wire: &Wire,
         model: &str,
         body: Vec<u8>,
         cancel: &CancellationToken,
@@ -46,11 +53,11 @@ impl Endpoint {
         let asked = Arc::new(Asked {
             provider: self.provider.clone(),
             model: model.to_owned(),
-            url: self.url(path)?,
+            url: self.url(wire.path)?,
             key: self.key.place(),
             secrets: key.iter().chain(self.headers.values()).cloned().collect(),
         });
-        let headers = self.headers(key.as_ref(), auth)?;
+        let headers = self.headers(key.as_ref(), wire)?;
         let client = http::client(&asked.url).map_err(|error| asked.unreachable(&error))?;
         let sending = client
             .post(asked.url.clone())
@@ -95,12 +102,15 @@ impl Endpoint {
     }
 
     /// The configured headers come last: who sets one knows why.
-    fn headers(&self, key: Option<&Secret>, auth: Auth) -> Result<HeaderMap, ModelError> {
+    fn headers(&self, key: Option<&Secret>, wire: &Wire) -> Result<HeaderMap, ModelError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        for (name, value) in wire.headers {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
         if let Some(key) = key {
-            let (name, value) = auth(key.reveal());
+            let (name, value) = (wire.auth)(key.reveal());
             let unfit = || {
                 self.wrong(
                     "key",

@@ -8,6 +8,7 @@
 
 mod arguments;
 mod asked;
+mod call;
 mod catalogue;
 mod conversation;
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! Puts tool calls together from their pieces, and says which are whole.
 
 use std::borrow::Cow;
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 
 use serde_json::Value;
 
+use crate::call::new_id;
 use crate::{StreamEvent, arguments};
 
 /// The calls of one answer, in the order in which they began.
@@ -140,9 +139,8 @@ impl Calls {
         let Some(call) = rest.first_mut().filter(|call| !call.is_nothing()) else {
             return;
         };
-        // Calls and results are paired by the id: without one, or with another's, there would be no pair.
         if call.id.is_empty() || before.iter().any(|earlier| earlier.id == call.id) {
-            call.id = format!("call_{:016x}", RandomState::new().hash_one(self.delivered));
+            call.id = new_id(self.delivered);
         }
         out.push(StreamEvent::ToolCall(arguments::call(
             call.id.clone(),

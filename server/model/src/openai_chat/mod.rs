@@ -13,9 +13,15 @@ use reqwest::header::AUTHORIZATION;
 use tokio_util::sync::CancellationToken;
 
 use self::answer::Answer;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Wire};
 use crate::pairing::Reader;
 use crate::{Api, EventStream, ModelConfig, ModelError, Provider, Request, stream};
+
+const CHAT: Wire = Wire {
+    path: &["chat", "completions"],
+    auth: |key| (AUTHORIZATION, format!("Bearer {key}")),
+    headers: &[],
+};
 
 /// A model behind a Chat Completions endpoint.
 pub(crate) struct OpenAiChat {
@@ -54,12 +60,7 @@ impl Provider for OpenAiChat {
             api: Api::OpenaiChat.as_str(),
         };
         let body = request::body(&self.model, reader, request, max_output, new_name);
-        let auth = |key: &str| (AUTHORIZATION, format!("Bearer {key}"));
-        let path = ["chat", "completions"];
-        let (response, asked) = self
-            .endpoint
-            .post(&path, auth, &self.model, body, cancel)
-            .await?;
+        let (response, asked) = self.endpoint.post(&CHAT, &self.model, body, cancel).await?;
         let answer = Answer::new(asked.clone());
         Ok(stream::events(
             response,

@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::call::{callable, input};
 use crate::ids::Ids;
 use crate::pairing::{Part, Reader, Spoken, Turn, turns};
 use crate::{Request, ToolCall, ToolSpec};
@@ -216,42 +217,20 @@ fn joined<'a>(texts: &[&'a str]) -> Cow<'a, str> {
 }
 
 fn call(call: &ToolCall, id: String) -> Call<'_> {
-    let arguments = match (&call.malformed, &call.input) {
-        // Servers parse the arguments of old calls and fail on text that is no JSON object; the model must still see its own words.
-        (Some(malformed), _) => json!({ "malformed": malformed }).to_string(),
-        (None, input @ Value::Object(_)) => input.to_string(),
-        (None, _) => "{}".to_owned(),
-    };
     Call {
         id,
         r#type: "function",
         function: Function {
             name: callable(&call.name),
-            arguments,
+            arguments: input(call).to_string(),
         },
     }
 }
 
-/// A name that every server takes: the model may have called a tool that never was.
-fn callable(name: &str) -> Cow<'_, str> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if !name.is_empty() && name.len() <= 64 && name.chars().all(fits) {
-        return Cow::Borrowed(name);
-    }
-    let name: String = name
-        .chars()
-        .take(64)
-        .map(|c| if fits(c) { c } else { '_' })
-        .collect();
-    Cow::Owned(if name.is_empty() {
-        "unnamed".to_owned()
-    } else {
-        name
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::{Block, Image, Message, Role};
 
@@ -429,19 +408,6 @@ mod tests {
             said[2]["tool_calls"][0]["id"],
             said[4]["tool_calls"][0]["id"]
         );
-    }
-
-    #[test]
-    fn a_tools_name_is_made_to_fit() {
-        for (name, wanted) in [
-            ("read", "read"),
-            ("", "unnamed"),
-            ("a.b c", "a_b_c"),
-            ("ü", "_"),
-        ] {
-            assert_eq!(callable(name), wanted);
-        }
-        assert_eq!(callable(&"x".repeat(100)).len(), 64);
     }
 
     #[test]
