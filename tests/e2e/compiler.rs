@@ -24,6 +24,7 @@ async fn fixes_after_fixes_land_where_they_belong_rust_analyzer() {
         .env("COPYDESK_CONFIG_DIR", project.beside("config"))
         .env_remove("OPENAI_API_KEY")
         .env_remove("OPENROUTER_API_KEY")
+        .env_remove("ANTHROPIC_API_KEY")
         .env_remove("COPYDESK_MODEL")
         .stdin(Stdio::null())
         .output()

@@ -221,7 +221,7 @@ async fn configuration_models_and_keys() {
     let told = doctor(&project, &keys).await;
     assert_eq!(told.code, 0, "{}", told.text);
     assert!(!told.text.contains("sk-secret") && !told.json.to_string().contains("sk-secret"));
-    told.says("ok  openai/gpt-5\n");
+    told.says("ok  anthropic/claude-sonnet-4-5\n");
     for provider in [
         "anthropic (its key is set)",
         "openai (its key is set)",

@@ -68,6 +68,7 @@ async fn an_empty_variable_names_no_folder() {
         .env_remove("COPYDESK_MODEL")
         .env_remove("OPENAI_API_KEY")
         .env_remove("OPENROUTER_API_KEY")
+        .env_remove("ANTHROPIC_API_KEY")
         .stdin(std::process::Stdio::null())
         .output();
     let output = run.await.expect("it runs");

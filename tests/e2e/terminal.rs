@@ -27,6 +27,7 @@ fn command(project: &Project, arguments: &[&str]) -> Command {
         .env("COPYDESK_CONFIG_DIR", project.beside("config"))
         .env_remove("OPENAI_API_KEY")
         .env_remove("OPENROUTER_API_KEY")
+        .env_remove("ANTHROPIC_API_KEY")
         .env_remove("COPYDESK_MODEL")
         .stdin(Stdio::null())
         .kill_on_drop(true);

@@ -23,7 +23,8 @@ pub struct Cli {
 
 const AFTER: &str = "\
 Environment:
-  OPENAI_API_KEY, OPENROUTER_API_KEY   keys of models; OPENAI_BASE_URL where OpenAI's API is
+  ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY   keys of models
+  ANTHROPIC_BASE_URL, OPENAI_BASE_URL   where their APIs are: the first without /v1, the second with it
   COPYDESK_MODEL       provider/model, over every configuration file
   COPYDESK_LOG         what to log to stderr, e.g. info or copydesk=debug,langserver=trace
   COPYDESK_CONFIG_DIR  where config.toml is looked for

@@ -256,6 +256,9 @@ fn status_of(codes: &[String]) -> Option<u16> {
         | "insufficient_quota"
         | "RESOURCE_EXHAUSTED" => Some(429),
         "invalid_request_error" => Some(400),
+        "billing_error" => Some(402),
+        "request_too_large" => Some(413),
+        "timeout_error" => Some(504),
         "server_error" | "api_error" | "internal_server_error" => Some(500),
         "overloaded_error" => Some(529),
         number => number
@@ -278,6 +281,7 @@ fn is_overflow(message: &str, codes: &[String]) -> bool {
         "context window",
         "context size",
         "maximum context",
+        "context limit",
         "prompt is too long",
         "input is too long",
         "too many tokens",

@@ -10,19 +10,24 @@ use crate::{ModelError, Secret, StreamEvent};
 /// What was read, and the error that ended it.
 pub(crate) type Outcome = (Vec<StreamEvent>, Option<ModelError>);
 
+/// What was asked, where only the answer counts.
+pub(crate) fn asked() -> Asked {
+    Asked {
+        provider: "p".into(),
+        model: "m".into(),
+        url: "http://h/v1/chat/completions".parse().unwrap(),
+        key: "the key in P_KEY".into(),
+        secrets: vec![Secret::new("sk-secret")],
+    }
+}
+
 /// Reads an answer that comes in these chunks; `cut` says how it broke off.
 pub(crate) fn read<D: Decode>(
     decoder: impl Fn(Arc<Asked>) -> D,
     chunks: &[&[u8]],
     cut: Option<&str>,
 ) -> Outcome {
-    let asked = Arc::new(Asked {
-        provider: "p".into(),
-        model: "m".into(),
-        url: "http://h/v1/chat/completions".parse().unwrap(),
-        key: "the key in P_KEY".into(),
-        secrets: vec![Secret::new("sk-secret")],
-    });
+    let asked = Arc::new(asked());
     let mut reader = Reader::new(decoder(asked.clone()), asked);
     let mut out = Vec::new();
     for chunk in chunks {
@@ -58,7 +63,8 @@ pub(crate) fn shown(read: Outcome) -> String {
             StreamEvent::Thought(thought) => {
                 let sealed = thought.sealed.map(|sealed| sealed.content.to_string());
                 let sealed = sealed.unwrap_or_default();
-                ("thought", format!("{} {sealed}", thought.text))
+                let shown = format!("{} {sealed}", thought.text);
+                ("thought", shown.trim_end().to_owned())
             }
             StreamEvent::Notice(message) => ("notice", message),
             StreamEvent::Again => ("again", String::new()),

@@ -6,6 +6,7 @@
     allow(clippy::unwrap_used, reason = "a test that can't go on fails")
 )]
 
+mod anthropic;
 mod arguments;
 mod asked;
 mod call;

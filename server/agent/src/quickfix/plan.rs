@@ -20,7 +20,7 @@ pub enum Next {
     GiveUp(String),
 }
 
-const MORE: &str = "For more than a language server's own fixes, set OPENAI_API_KEY or OPENROUTER_API_KEY, or name a local model in the configuration (`model = \"ollama/…\"`).";
+const MORE: &str = "For more than a language server's own fixes, set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, or name a local model in the configuration (`model = \"ollama/…\"`).";
 
 /// Looks at what was said and done so far.
 pub fn next(messages: &[Message]) -> Next {

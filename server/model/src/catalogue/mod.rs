@@ -14,6 +14,7 @@ use reqwest::Url;
 use self::builtin::Builtin;
 pub use self::config::{Api, Cost, ModelConfig, ProviderConfig};
 pub use self::state::{KeyState, ProviderState};
+use crate::anthropic::Anthropic;
 use crate::endpoint::Endpoint;
 use crate::http::is_loopback;
 use crate::key::{Key, Source};
@@ -90,7 +91,7 @@ impl Catalogue {
             false => self.unknown(provider),
         };
         let entry = self.entry(provider).ok_or_else(unknown)?;
-        if entry.api() != Api::OpenaiChat {
+        if !entry.api().is_built() {
             return Err(entry.not_built());
         }
         let endpoint = entry.endpoint(self)?;
@@ -106,13 +107,23 @@ impl Catalogue {
             .and_then(|models| models.get(name))
             .copied()
             .unwrap_or_default();
-        Ok(Arc::new(OpenAiChat {
-            id: model.to_owned(),
-            model: name.to_owned(),
-            facts: user.over(known),
-            max_output: user.max_output,
-            endpoint: Arc::new(endpoint),
-        }))
+        let (id, model, facts) = (model.to_owned(), name.to_owned(), user.over(known));
+        let endpoint = Arc::new(endpoint);
+        Ok(match entry.api() {
+            Api::Anthropic => Arc::new(Anthropic {
+                id,
+                model,
+                facts,
+                endpoint,
+            }),
+            Api::OpenaiChat | Api::OpenaiResponses => Arc::new(OpenAiChat {
+                id,
+                model,
+                facts,
+                max_output: user.max_output,
+                endpoint,
+            }),
+        })
     }
 
     /// All models that are known by name, those that can be asked first.
@@ -135,7 +146,7 @@ impl Catalogue {
     pub fn default_model(&self) -> String {
         // Whether a server that needs no key is there can't be seen from here.
         let able = |entry: &Entry| {
-            entry.api() == Api::OpenaiChat
+            entry.api().is_built()
                 && matches!(entry.key_source(self), Source::Set(_) | Source::Command(_))
         };
         let chosen = self
@@ -181,15 +192,13 @@ impl Catalogue {
     }
 
     fn models_of(&self, entry: &Entry) -> Vec<ModelInfo> {
-        let problem = match entry.api() {
-            Api::OpenaiChat => match entry.endpoint(self) {
-                Ok(endpoint) if *endpoint.key.source() == Source::Missing => {
-                    Some(endpoint.key.missing())
-                }
-                Ok(_) => None,
-                Err(error) => Some(error),
-            },
-            _ => Some(entry.not_built()),
+        let problem = match entry.endpoint(self) {
+            _ if !entry.api().is_built() => Some(entry.not_built()),
+            Ok(endpoint) if *endpoint.key.source() == Source::Missing => {
+                Some(endpoint.key.missing())
+            }
+            Ok(_) => None,
+            Err(error) => Some(error),
         };
         let mut models = BTreeMap::new();
         for name in builtin::models(entry.name)
@@ -346,15 +355,22 @@ impl Entry<'_> {
                 "must begin with http:// or https:// and name a host".to_owned(),
             ));
         }
-        // Anthropic's address is written without /v1, and its Chat Completions are under it.
-        if self
+        // Messages are under /v1 of the address, Chat Completions beside it. Both ways of writing it are understood where it
+        // is clear what is meant.
+        let has_version = url.path().trim_end_matches('/').ends_with("/v1");
+        let is_anthropics = self
             .builtin
-            .is_some_and(|builtin| builtin.api == Api::Anthropic)
-            && self.api() != Api::Anthropic
-            && !url.path().trim_end_matches('/').ends_with("/v1")
-            && let Ok(mut segments) = url.path_segments_mut()
-        {
-            segments.pop_if_empty().push("v1");
+            .is_some_and(|builtin| builtin.api == Api::Anthropic);
+        if let Ok(mut segments) = url.path_segments_mut() {
+            match self.api() {
+                Api::Anthropic if has_version => {
+                    segments.pop_if_empty().pop();
+                }
+                Api::OpenaiChat | Api::OpenaiResponses if is_anthropics && !has_version => {
+                    segments.pop_if_empty().push("v1");
+                }
+                _ => {}
+            }
         }
         Ok(url)
     }
@@ -395,10 +411,6 @@ impl Entry<'_> {
 
     fn not_built(&self) -> ModelError {
         let instead = match self.name {
-            "anthropic" => {
-                "Use openrouter/anthropic/claude-sonnet-4.5 with OPENROUTER_API_KEY, or set api = \"openai-chat\" in \
-                 [providers.anthropic], which Anthropic answers too"
-            }
             "openai" => "Set api = \"openai-chat\" in [providers.openai], which OpenAI answers too",
             _ => "If the provider answers Chat Completions too, set its api to \"openai-chat\"",
         };

@@ -1,6 +1,6 @@
 //! How things stand with each provider, for a person who sets one up. It shows no key.
 
-use super::{Api, Catalogue, Entry};
+use super::{Catalogue, Entry};
 use crate::key::Source;
 
 /// A provider, and what it wants to be used.
@@ -43,7 +43,7 @@ impl Catalogue {
                 Source::Missing => KeyState::Missing,
             };
             let problem = match endpoint {
-                _ if entry.api() != Api::OpenaiChat => Some(entry.not_built()),
+                _ if !entry.api().is_built() => Some(entry.not_built()),
                 Ok(endpoint) if key == KeyState::Missing => Some(endpoint.key.missing()),
                 Ok(_) => None,
                 Err(error) => Some(error),

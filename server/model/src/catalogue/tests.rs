@@ -22,7 +22,12 @@ fn the_default_is_the_first_that_has_a_key_and_can_be_spoken_to() {
         );
     };
     check("", &[], QUICKFIX);
-    check("", &[ANTHROPIC], QUICKFIX);
+    check("", &[ANTHROPIC], "anthropic/claude-sonnet-4-5");
+    check(
+        "",
+        &[OPENROUTER, OPENAI, ANTHROPIC],
+        "anthropic/claude-sonnet-4-5",
+    );
     check("", &[OPENAI, OPENROUTER], "openai/gpt-5");
     check(
         "",
@@ -30,7 +35,7 @@ fn the_default_is_the_first_that_has_a_key_and_can_be_spoken_to() {
         "openrouter/anthropic/claude-sonnet-4.5",
     );
     check(
-        "",
+        "anthropic.api = 'openai-responses'",
         &[ANTHROPIC, OPENROUTER],
         "openrouter/anthropic/claude-sonnet-4.5",
     );
@@ -66,7 +71,7 @@ fn the_states_of_providers_show_no_key() {
     assert_eq!(
         brief,
         [
-            ("anthropic", KeyState::Set, true),
+            ("anthropic", KeyState::Set, false),
             ("openai", KeyState::Command, false),
             ("openrouter", KeyState::Missing, true),
             ("ollama", KeyState::Unneeded, false),
@@ -87,6 +92,13 @@ fn a_name_resolves_to_its_provider_and_facts() {
         ("", OPENAI, "openai/gpt-5", Some(400_000), Some(1.25)),
         (over, OPENAI, "openai/gpt-5", Some(400_000), Some(7.0)),
         ("", OPENAI, "openai/who-knows", None, None),
+        (
+            "",
+            ANTHROPIC,
+            "anthropic/claude-sonnet-4-5",
+            Some(200_000),
+            Some(3.0),
+        ),
         (
             "",
             OPENROUTER,
@@ -192,9 +204,9 @@ fn what_cannot_be_resolved_says_what_to_do() {
         ),
         (
             "",
-            ANTHROPIC,
+            OPENAI,
             "anthropic/claude-sonnet-4-5",
-            "anthropic speaks the “anthropic” api, which is not built yet in this version. Use openrouter/anthropic/claude-sonnet-4.5",
+            "anthropic needs a key: set ANTHROPIC_API_KEY in the environment",
         ),
         (
             "openai.api = 'openai-responses'",
@@ -287,6 +299,18 @@ fn the_environment_lies_over_the_configured_address() {
             "anthropic",
             "http://b/",
         ),
+        (
+            "",
+            Some(("ANTHROPIC_BASE_URL", "http://b/v1/")),
+            "anthropic",
+            "http://b/",
+        ),
+        (
+            "x = { api = 'anthropic', base_url = 'http://h/proxy/v1' }",
+            None,
+            "x",
+            "http://h/proxy",
+        ),
     ] {
         let catalogue = catalogue(config, environment.as_slice());
         let base = catalogue.entry(name).unwrap().base(&catalogue).unwrap();
@@ -364,7 +388,7 @@ fn the_list_says_why_a_model_cannot_be_asked() {
     assert!(
         why("anthropic/claude-sonnet-4-5")
             .unwrap()
-            .contains("not built yet")
+            .contains("ANTHROPIC_API_KEY")
     );
     assert!(
         why("openrouter/openai/gpt-5")

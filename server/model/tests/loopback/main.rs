@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 mod answers;
+mod anthropic;
 mod conversation;
 mod server;
 

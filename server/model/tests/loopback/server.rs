@@ -10,6 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
 /// What the server does with one request.
+#[derive(Clone)]
 pub enum Answer {
     /// Sends these bytes, then waits for the next request on the same connection.
     Bytes(String),
@@ -128,13 +129,18 @@ fn record(request: &str) {
     ) else {
         return;
     };
+    let kind = if request.starts_with("POST /v1/messages ") {
+        "anthropic"
+    } else {
+        "chat"
+    };
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let started = std::time::SystemTime::UNIX_EPOCH
         .elapsed()
         .unwrap()
         .as_micros();
     let path = Path::new(&folder).join(format!(
-        "{started}-{}-{number:04}.chat.json",
+        "{started}-{}-{number:04}.{kind}.json",
         std::process::id()
     ));
     std::fs::write(path, body).unwrap();

@@ -1,0 +1,381 @@
+//! Messages over a real connection: what is sent over a whole conversation, as the checker of requests will see it, and what is
+//! made of each refusal.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use model::{
+    Api, Block, Image, Message, ModelError, Provider, ProviderConfig, Reasoning, Request, Role,
+    Sealed, Stop, StreamEvent, ToolCall, ToolSpec, Usage,
+};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
+
+use crate::server::{Answer, Seen, chunked, complete, server, status};
+use crate::{KEY, answer, config, hello, provider_with};
+
+const START: &str = r#"{"type":"message_start","message":{"id":"msg_1","role":"assistant","content":[],"usage":{"input_tokens":3,"output_tokens":1}}}"#;
+const TEXT: &str =
+    r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+const HELLO: &str =
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hello"}}"#;
+const CALL: &str = r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"t","input":{}}}"#;
+const CALL_ENDS: &str = r#"{"type":"content_block_stop","index":1}"#;
+const END: &str =
+    r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}"#;
+const OVER: &str = r#"{"type":"message_stop"}"#;
+
+fn provider(url: &str) -> Arc<dyn Provider> {
+    let config = ProviderConfig {
+        api: Some(Api::Anthropic),
+        ..config(url.strip_suffix("/v1").unwrap())
+    };
+    provider_with(config, Duration::from_secs(120))
+}
+
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "it is compared with what a stream gives"
+)]
+fn usage() -> Result<StreamEvent, ModelError> {
+    Ok(StreamEvent::Usage(Usage {
+        input: 3,
+        output: 2,
+        ..Usage::default()
+    }))
+}
+
+async fn next_request(sees: &mut UnboundedReceiver<Seen>) -> (String, Value, u32) {
+    let mut connections = 0;
+    loop {
+        match sees.recv().await.unwrap() {
+            Seen::Request(request) => {
+                let (head, body) = request.split_once("\r\n\r\n").unwrap();
+                return (
+                    head.to_owned(),
+                    serde_json::from_str(body).unwrap(),
+                    connections,
+                );
+            }
+            Seen::Connected => connections += 1,
+            Seen::Closed => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn asks_as_the_format_demands_and_gives_the_answer() {
+    let answers = [START, TEXT, HELLO, END, OVER];
+    let (url, mut sees) = server(vec![Answer::Bytes(complete(&answers))]).await;
+    assert_eq!(
+        answer(&provider(&url)).await,
+        [hello(), usage(), Ok(StreamEvent::Done(Stop::End))]
+    );
+    let (head, body, _) = next_request(&mut sees).await;
+    assert!(head.starts_with("POST /v1/messages HTTP/1.1\r\n"), "{head}");
+    for header in [
+        "x-api-key: sk-very-secret",
+        "anthropic-version: 2023-06-01",
+        "content-type: application/json",
+        "accept: text/event-stream",
+        "x-team: team-secret",
+    ] {
+        assert!(
+            head.contains(&format!("\r\n{header}")),
+            "{header} in {head}"
+        );
+    }
+    assert!(!head.contains("authorization"), "{head}");
+    assert_eq!(
+        (&body["model"], &body["stream"]),
+        (&json!("some/model"), &json!(true))
+    );
+    assert!(body["max_tokens"].as_u64().unwrap() > 1000, "{body}");
+}
+
+#[tokio::test]
+async fn a_whole_answer_is_read_too() {
+    let whole = r#"{"type":"message","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}"#;
+    let (url, _sees) = server(vec![Answer::Bytes(status(
+        "200 OK",
+        "content-type: application/json\r\n",
+        whole,
+    ))])
+    .await;
+    assert_eq!(
+        answer(&provider(&url)).await,
+        [hello(), usage(), Ok(StreamEvent::Done(Stop::End))]
+    );
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_before_and_after_a_call() {
+    let said = |events: &'static [&'static str]| async {
+        let (url, _sees) = server(vec![Answer::Cut(chunked(events))]).await;
+        answer(&provider(&url)).await
+    };
+    let before = said(&[START, TEXT, HELLO, CALL]).await;
+    assert_eq!(before[0], hello());
+    assert!(
+        matches!(before.last(), Some(Err(ModelError::Stream(text))) if text.contains("cut off in the middle")),
+        "{before:?}"
+    );
+    let after = said(&[START, TEXT, HELLO, CALL, CALL_ENDS]).await;
+    assert!(
+        matches!(&after[1], Ok(StreamEvent::ToolCall(call)) if call.id == "toolu_1"),
+        "{after:?}"
+    );
+    assert_eq!(after.last(), Some(&Ok(StreamEvent::Done(Stop::ToolCalls))));
+    assert_eq!(
+        said(&[START, TEXT, HELLO, END]).await,
+        [hello(), usage(), Ok(StreamEvent::Done(Stop::End))]
+    );
+}
+
+#[tokio::test]
+async fn each_refusal_is_told_and_never_the_key() {
+    let refusal = |kind: &str, message: &str| {
+        format!(
+            r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}},"request_id":"req_1"}}"#
+        )
+    };
+    let echo = format!("invalid x-api-key {KEY}");
+    for (line, headers, body, wanted) in [
+        (
+            "401 Unauthorized",
+            "",
+            refusal("authentication_error", &echo),
+            "test refused access (401): invalid x-api-key [key]. Check the key in TEST_KEY",
+        ),
+        (
+            "404 Not Found",
+            "",
+            refusal("not_found_error", "model: some/model"),
+            "test does not know the model “some/model” (404): model: some/model. ",
+        ),
+        (
+            "429 Too Many Requests",
+            "retry-after: 7\r\n",
+            refusal("rate_limit_error", "This would exceed your rate limit"),
+            "test limits the rate of requests (429): This would exceed your rate limit. Try again in 7 s",
+        ),
+        (
+            "529 Overloaded",
+            "",
+            refusal("overloaded_error", "Overloaded"),
+            "test is overloaded or down (529): Overloaded. Try again later",
+        ),
+        (
+            "413 Request Entity Too Large",
+            "",
+            refusal("request_too_large", "Request exceeds the maximum size"),
+            "the conversation is too long for some/model: Request exceeds the maximum size. ",
+        ),
+        (
+            "400 Bad Request",
+            "",
+            refusal(
+                "invalid_request_error",
+                "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
+            ),
+            "the conversation is too long for some/model: input length and `max_tokens`",
+        ),
+        (
+            "400 Bad Request",
+            "",
+            refusal("invalid_request_error", "Your credit balance is too low."),
+            "test refused the request (400): Your credit balance is too low",
+        ),
+        (
+            "200 OK",
+            "",
+            refusal("overloaded_error", "Overloaded"),
+            "test is overloaded or down (529): Overloaded",
+        ),
+    ] {
+        let (url, _sees) = server(vec![Answer::Bytes(status(line, headers, &body))]).await;
+        let said = answer(&provider(&url)).await;
+        let [Err(error)] = &said[..] else {
+            panic!("{line}: {said:?}")
+        };
+        assert!(error.to_string().starts_with(wanted), "{line}: {error}");
+        assert!(
+            !format!("{error} {error:?}").contains(KEY),
+            "{line}: {error:?}"
+        );
+    }
+}
+
+fn call(id: &str, input: Value, malformed: Option<&str>) -> Block {
+    Block::ToolCall(ToolCall {
+        id: id.to_owned(),
+        name: "read".to_owned(),
+        input,
+        malformed: malformed.map(str::to_owned),
+        repaired: None,
+    })
+}
+
+fn result(id: &str, ok: bool) -> Block {
+    Block::ToolResult {
+        id: id.to_owned(),
+        ok,
+        output: format!("output of {id}"),
+    }
+}
+
+fn thought(model: &str, text: &str, content: Value) -> Block {
+    Block::Reasoning(Reasoning {
+        text: text.to_owned(),
+        sealed: Some(Sealed {
+            model: model.to_owned(),
+            api: "anthropic".to_owned(),
+            content,
+        }),
+    })
+}
+
+/// A conversation with everything that there is, the beginning of it with another provider.
+fn conversation() -> Vec<Message> {
+    let said = |role, blocks| Message { role, blocks };
+    let picture = Block::Image(Image {
+        media_type: "image/png".to_owned(),
+        data: "iVBORw0KGgo=".to_owned(),
+    });
+    vec![
+        said(Role::User, vec![Block::text("fix it"), picture]),
+        said(
+            Role::Assistant,
+            vec![
+                thought("other/m", "foreign", json!({"id": "rs_1"})),
+                Block::text("I look."),
+                call("functions.read:0", json!({"filePath": "a.rs"}), None),
+            ],
+        ),
+        said(Role::User, vec![result("functions.read:0", true)]),
+        said(
+            Role::Assistant,
+            vec![
+                thought(
+                    "test/some/model",
+                    "hm",
+                    json!({"type": "thinking", "signature": "EqQB"}),
+                ),
+                thought(
+                    "test/some/model",
+                    "",
+                    json!({"type": "redacted_thinking", "data": "opaque"}),
+                ),
+                call("b", json!({}), None),
+                call("c", Value::Null, Some("{\"filePath\": ")),
+            ],
+        ),
+        said(
+            Role::User,
+            vec![
+                result("c", false),
+                result("b", true),
+                Block::text("and be quick"),
+            ],
+        ),
+        // A run that was cancelled in the middle of its calls.
+        said(
+            Role::Assistant,
+            vec![
+                call("functions.read:0", json!({"filePath": "d"}), None),
+                call("e", json!({}), None),
+            ],
+        ),
+        said(Role::User, vec![result("functions.read:0", true)]),
+        Message::user("go on"),
+        Message::assistant("done \n"),
+        said(Role::Assistant, vec![Block::text(" ")]),
+        Message::user("thanks"),
+    ]
+}
+
+#[tokio::test]
+async fn every_prefix_of_a_conversation_is_a_valid_request() {
+    let messages = conversation();
+    let schema = json!({"type": "object", "properties": {"filePath": {"type": "string"}}, "required": ["filePath"]});
+    let tool = ToolSpec {
+        name: "read".to_owned(),
+        description: "Reads a file.".to_owned(),
+        schema,
+    };
+    let hello = Answer::Bytes(complete(&[START, TEXT, HELLO, END, OVER]));
+    let answers = std::iter::repeat_n(hello, messages.len()).collect();
+    let (url, mut sees) = server(answers).await;
+    let provider = provider(&url);
+    let (mut bodies, mut connections) = (Vec::new(), 0);
+    for length in 1..=messages.len() {
+        let request = Request {
+            system: "You fix code.".to_owned(),
+            messages: messages[..length].to_vec(),
+            // Without tools in the end, as for a summary.
+            tools: (length < messages.len())
+                .then(|| tool.clone())
+                .into_iter()
+                .collect(),
+            max_output: (length % 2 == 0).then_some(1000),
+        };
+        let stream = provider
+            .stream(&request, &CancellationToken::new())
+            .await
+            .unwrap();
+        let events: Vec<_> = stream.collect().await;
+        assert_eq!(events.last(), Some(&Ok(StreamEvent::Done(Stop::End))));
+        let (_, body, new) = next_request(&mut sees).await;
+        connections += new;
+        bodies.push(body);
+    }
+    assert_eq!(connections, 1, "one after the other over one connection");
+    let last = bodies.last().unwrap();
+    let shown: Vec<_> = last["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(brief)
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "user: text image",
+            "assistant: text tool_use",
+            "user: tool_result",
+            "assistant: thinking redacted_thinking tool_use tool_use",
+            "user: tool_result tool_result failed text",
+            "assistant: tool_use tool_use",
+            "user: tool_result tool_result failed text",
+            "assistant: text",
+            "user: text",
+        ]
+    );
+    let ids = |key: &str| -> Vec<_> {
+        let messages = last["messages"].as_array().unwrap().iter();
+        let pieces = messages.flat_map(|said| said["content"].as_array().unwrap());
+        let ids = pieces.filter_map(|piece| piece[key].as_str());
+        ids.map(str::to_owned).collect()
+    };
+    assert_eq!(ids("id"), ids("tool_use_id"));
+    let distinct: std::collections::BTreeSet<_> = ids("id").into_iter().collect();
+    assert_eq!(distinct.len(), 5, "{distinct:?}");
+    assert_eq!(
+        (&last["tools"][0]["name"], &last["tool_choice"]["type"]),
+        (&json!("read"), &json!("none"))
+    );
+}
+
+/// A message in one line.
+fn brief(message: &Value) -> String {
+    let mut shown = format!("{}:", message["role"].as_str().unwrap());
+    for piece in message["content"].as_array().unwrap() {
+        shown = format!("{shown} {}", piece["type"].as_str().unwrap());
+        if piece["is_error"] == true {
+            shown.push_str(" failed");
+        }
+    }
+    shown
+}
