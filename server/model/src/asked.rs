@@ -106,6 +106,20 @@ impl Asked {
         }
     }
 
+    /// An answer that broke off; `how` says more, if that is known.
+    pub(crate) fn cut_off(&self, said: bool, how: Option<&str>) -> ModelError {
+        let how = how.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let when = if said {
+            "in the middle"
+        } else {
+            "before it said anything"
+        };
+        ModelError::Stream(format!(
+            "the answer of {} was cut off {when}{how}. Try again",
+            self.provider
+        ))
+    }
+
     /// A web page where an answer should be.
     pub(crate) fn web_page(&self, status: u16, page: &str) -> ModelError {
         // ASCII only, so that the offsets hold in the page as well.
@@ -252,14 +266,16 @@ fn status_of(codes: &[String]) -> Option<u16> {
         "permission_error" => Some(403),
         "model_not_found" | "not_found_error" => Some(404),
         "rate_limit_exceeded"
+        | "too_many_requests"
         | "rate_limit_error"
         | "insufficient_quota"
         | "RESOURCE_EXHAUSTED" => Some(429),
-        "invalid_request_error" => Some(400),
+        "invalid_request_error" | "invalid_prompt" => Some(400),
         "billing_error" => Some(402),
         "request_too_large" => Some(413),
         "timeout_error" => Some(504),
         "server_error" | "api_error" | "internal_server_error" => Some(500),
+        "server_is_overloaded" | "slow_down" => Some(503),
         "overloaded_error" => Some(529),
         number => number
             .parse()

@@ -31,16 +31,6 @@ pub enum ModelError {
         /// The one that there is.
         meant: &'static str,
     },
-    /// The provider speaks a wire format that this version does not.
-    #[error("{provider} speaks the “{api}” api, which is not built yet in this version. {instead}")]
-    NotBuilt {
-        /// The provider.
-        provider: String,
-        /// Its wire format.
-        api: &'static str,
-        /// What to use in its place.
-        instead: String,
-    },
     /// The provider's configuration cannot be used.
     #[error("[providers.{provider}] {key}: {reason}")]
     Config {

@@ -20,6 +20,7 @@ mod http;
 mod ids;
 mod key;
 mod openai_chat;
+mod openai_responses;
 mod pairing;
 mod provider;
 mod retry_after;

@@ -30,7 +30,7 @@ pub(super) static PROVIDERS: [Builtin; 4] = [
     },
     Builtin {
         name: "openai",
-        api: Api::OpenaiChat,
+        api: Api::OpenaiResponses,
         base_url: "https://api.openai.com/v1",
         base_url_env: Some("OPENAI_BASE_URL"),
         key_env: Some("OPENAI_API_KEY"),

@@ -27,11 +27,6 @@ impl Api {
             Self::OpenaiChat => "openai-chat",
         }
     }
-
-    /// Whether this version speaks it.
-    pub(crate) fn is_built(self) -> bool {
-        matches!(self, Self::Anthropic | Self::OpenaiChat)
-    }
 }
 
 /// One `[providers.NAME]` table.

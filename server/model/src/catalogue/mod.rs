@@ -19,6 +19,7 @@ use crate::endpoint::Endpoint;
 use crate::http::is_loopback;
 use crate::key::{Key, Source};
 use crate::openai_chat::OpenAiChat;
+use crate::openai_responses::OpenAiResponses;
 use crate::{ModelError, Provider, Secret};
 
 /// The model that needs no key and no network. It lives with the agent; here is only its name.
@@ -91,9 +92,6 @@ impl Catalogue {
             false => self.unknown(provider),
         };
         let entry = self.entry(provider).ok_or_else(unknown)?;
-        if !entry.api().is_built() {
-            return Err(entry.not_built());
-        }
         let endpoint = entry.endpoint(self)?;
         if *endpoint.key.source() == Source::Missing {
             return Err(endpoint.key.missing());
@@ -109,14 +107,21 @@ impl Catalogue {
             .unwrap_or_default();
         let (id, model, facts) = (model.to_owned(), name.to_owned(), user.over(known));
         let endpoint = Arc::new(endpoint);
-        Ok(match entry.api() {
+        Ok(match entry.api(self) {
             Api::Anthropic => Arc::new(Anthropic {
                 id,
                 model,
                 facts,
                 endpoint,
             }),
-            Api::OpenaiChat | Api::OpenaiResponses => Arc::new(OpenAiChat {
+            Api::OpenaiResponses => Arc::new(OpenAiResponses::new(
+                id,
+                model,
+                facts,
+                user.max_output,
+                endpoint,
+            )),
+            Api::OpenaiChat => Arc::new(OpenAiChat {
                 id,
                 model,
                 facts,
@@ -142,13 +147,11 @@ impl Catalogue {
         models
     }
 
-    /// The model to use when none was chosen: of the first provider whose key is set and that can be spoken to, else [`QUICKFIX`].
+    /// The model to use when none was chosen: of the first provider whose key is set, else [`QUICKFIX`].
     pub fn default_model(&self) -> String {
         // Whether a server that needs no key is there can't be seen from here.
-        let able = |entry: &Entry| {
-            entry.api().is_built()
-                && matches!(entry.key_source(self), Source::Set(_) | Source::Command(_))
-        };
+        let able =
+            |entry: &Entry| matches!(entry.key_source(self), Source::Set(_) | Source::Command(_));
         let chosen = self
             .builtin_providers()
             .find(able)
@@ -193,7 +196,6 @@ impl Catalogue {
 
     fn models_of(&self, entry: &Entry) -> Vec<ModelInfo> {
         let problem = match entry.endpoint(self) {
-            _ if !entry.api().is_built() => Some(entry.not_built()),
             Ok(endpoint) if *endpoint.key.source() == Source::Missing => {
                 Some(endpoint.key.missing())
             }
@@ -298,10 +300,24 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    fn api(&self) -> Api {
+    /// The wire format that is spoken with it.
+    fn api(&self, catalogue: &Catalogue) -> Api {
         let user = self.user.and_then(|user| user.api);
-        user.or(self.builtin.map(|builtin| builtin.api))
-            .unwrap_or(Api::OpenaiChat)
+        user.unwrap_or_else(|| match self.builtin.map(|builtin| builtin.api) {
+            // OpenAI itself gives thoughts back only in Responses. What else stands where its address was changed to (a
+            // gateway, a server on this machine) speaks Chat Completions, and Responses only perhaps.
+            Some(Api::OpenaiResponses) if !self.is_openai(catalogue) => Api::OpenaiChat,
+            Some(api) => api,
+            None => Api::OpenaiChat,
+        })
+    }
+
+    /// Whether its address is OpenAI's own, of any region.
+    fn is_openai(&self, catalogue: &Catalogue) -> bool {
+        let (text, _) = self.address(catalogue);
+        let url = text.and_then(|text| text.trim().parse::<Url>().ok());
+        let host = url.as_ref().and_then(Url::host_str);
+        host.is_some_and(|host| host == "api.openai.com" || host.ends_with(".api.openai.com"))
     }
 
     fn endpoint(&self, catalogue: &Catalogue) -> Result<Endpoint, ModelError> {
@@ -323,17 +339,22 @@ impl Entry<'_> {
         })
     }
 
-    fn base(&self, catalogue: &Catalogue) -> Result<Url, ModelError> {
+    /// Its address as it is written, and what that is written in.
+    fn address(&self, catalogue: &Catalogue) -> (Option<String>, &'static str) {
         let variable = self.builtin.and_then(|builtin| builtin.base_url_env);
         let from_variable = variable.and_then(|name| catalogue.variable(name));
-        let place = if from_variable.is_some() {
-            variable.unwrap_or_default()
-        } else {
-            "base_url"
+        let place = match (&from_variable, variable) {
+            (Some(_), Some(variable)) => variable,
+            _ => "base_url",
         };
         let text = from_variable
             .or_else(|| self.user.and_then(|user| user.base_url.clone()))
             .or_else(|| self.builtin.map(|builtin| builtin.base_url.to_owned()));
+        (text, place)
+    }
+
+    fn base(&self, catalogue: &Catalogue) -> Result<Url, ModelError> {
+        let (text, place) = self.address(catalogue);
         let wrong = |reason: String| ModelError::Config {
             provider: self.name.to_owned(),
             key: place.to_owned(),
@@ -355,14 +376,14 @@ impl Entry<'_> {
                 "must begin with http:// or https:// and name a host".to_owned(),
             ));
         }
-        // Messages are under /v1 of the address, Chat Completions beside it. Both ways of writing it are understood where it
+        // Messages are under /v1 of the address, OpenAI's formats beside it. Both ways of writing it are understood where it
         // is clear what is meant.
         let has_version = url.path().trim_end_matches('/').ends_with("/v1");
         let is_anthropics = self
             .builtin
             .is_some_and(|builtin| builtin.api == Api::Anthropic);
         if let Ok(mut segments) = url.path_segments_mut() {
-            match self.api() {
+            match self.api(catalogue) {
                 Api::Anthropic if has_version => {
                     segments.pop_if_empty().pop();
                 }
@@ -407,18 +428,6 @@ impl Entry<'_> {
             } else {
                 Source::Unneeded
             })
-    }
-
-    fn not_built(&self) -> ModelError {
-        let instead = match self.name {
-            "openai" => "Set api = \"openai-chat\" in [providers.openai], which OpenAI answers too",
-            _ => "If the provider answers Chat Completions too, set its api to \"openai-chat\"",
-        };
-        ModelError::NotBuilt {
-            provider: self.name.to_owned(),
-            api: self.api().as_str(),
-            instead: instead.to_owned(),
-        }
     }
 }
 

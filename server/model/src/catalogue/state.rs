@@ -43,7 +43,6 @@ impl Catalogue {
                 Source::Missing => KeyState::Missing,
             };
             let problem = match endpoint {
-                _ if !entry.api().is_built() => Some(entry.not_built()),
                 Ok(endpoint) if key == KeyState::Missing => Some(endpoint.key.missing()),
                 Ok(_) => None,
                 Err(error) => Some(error),

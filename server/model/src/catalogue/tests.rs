@@ -35,16 +35,10 @@ fn the_default_is_the_first_that_has_a_key_and_can_be_spoken_to() {
         "openrouter/anthropic/claude-sonnet-4.5",
     );
     check(
-        "anthropic.api = 'openai-responses'",
-        &[ANTHROPIC, OPENROUTER],
-        "openrouter/anthropic/claude-sonnet-4.5",
-    );
-    check(
         "anthropic.api = 'openai-chat'",
         &[ANTHROPIC, OPENAI],
         "anthropic/claude-sonnet-4-5",
     );
-    check("openai.api = 'openai-responses'", &[OPENAI], QUICKFIX);
     check("openai.api_key_command = ['pass']", &[], "openai/gpt-5");
     check("openai.api_key_env = 'MY_KEY'", &[OPENAI], QUICKFIX);
     check(
@@ -209,12 +203,6 @@ fn what_cannot_be_resolved_says_what_to_do() {
             "anthropic needs a key: set ANTHROPIC_API_KEY in the environment",
         ),
         (
-            "openai.api = 'openai-responses'",
-            OPENAI,
-            "openai/gpt-5",
-            "openai speaks the “openai-responses” api, which is not built yet",
-        ),
-        (
             "x.api = 'openai-chat'",
             OPENAI,
             "x/m",
@@ -257,6 +245,73 @@ fn what_cannot_be_resolved_says_what_to_do() {
             .starts_with("[providers.openai] OPENAI_BASE_URL: is no address"),
         "{error}"
     );
+}
+
+#[test]
+fn openai_itself_is_asked_in_responses_and_what_stands_in_its_place_in_chat() {
+    let variable = |url| Some(("OPENAI_BASE_URL", url));
+    for (config, environment, name, wanted) in [
+        ("", None, "openai", Api::OpenaiResponses),
+        (
+            "",
+            variable("https://eu.api.openai.com/v1"),
+            "openai",
+            Api::OpenaiResponses,
+        ),
+        (
+            "openai.headers.x = 'y'",
+            variable("https://api.openai.com/v1/"),
+            "openai",
+            Api::OpenaiResponses,
+        ),
+        (
+            "",
+            variable("http://127.0.0.1:9/v1"),
+            "openai",
+            Api::OpenaiChat,
+        ),
+        (
+            "openai.base_url = 'https://gateway.example/v1'",
+            None,
+            "openai",
+            Api::OpenaiChat,
+        ),
+        (
+            "openai.base_url = 'https://notapi.openai.com.example/v1'",
+            None,
+            "openai",
+            Api::OpenaiChat,
+        ),
+        (
+            "openai.base_url = 'nonsense'",
+            None,
+            "openai",
+            Api::OpenaiChat,
+        ),
+        (
+            "openai = { api = 'openai-responses', base_url = 'https://gateway.example/v1' }",
+            None,
+            "openai",
+            Api::OpenaiResponses,
+        ),
+        (
+            "openai.api = 'openai-chat'",
+            None,
+            "openai",
+            Api::OpenaiChat,
+        ),
+        (
+            "x.base_url = 'https://api.openai.com/v1'",
+            None,
+            "x",
+            Api::OpenaiChat,
+        ),
+        ("", None, "openrouter", Api::OpenaiChat),
+    ] {
+        let catalogue = catalogue(config, environment.as_slice());
+        let api = catalogue.entry(name).unwrap().api(&catalogue);
+        assert_eq!(api, wanted, "{config} {environment:?}");
+    }
 }
 
 #[test]

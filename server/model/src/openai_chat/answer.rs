@@ -76,16 +76,7 @@ impl Decode for Answer {
             self.close(Stop::ToolCalls, out);
             return Ok(());
         }
-        let how = cut.map(|reason| format!(" ({reason})")).unwrap_or_default();
-        let when = if self.said {
-            "in the middle"
-        } else {
-            "before it said anything"
-        };
-        Err(ModelError::Stream(format!(
-            "the answer of {} was cut off {when}{how}. Try again",
-            self.asked.provider
-        )))
+        Err(self.asked.cut_off(self.said, cut))
     }
 
     fn stage(&self) -> Stage {

@@ -6,6 +6,7 @@
 mod answers;
 mod anthropic;
 mod conversation;
+mod responses;
 mod server;
 
 use std::collections::BTreeMap;

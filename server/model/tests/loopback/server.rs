@@ -129,10 +129,10 @@ fn record(request: &str) {
     ) else {
         return;
     };
-    let kind = if request.starts_with("POST /v1/messages ") {
-        "anthropic"
-    } else {
-        "chat"
+    let kind = match request.split(' ').nth(1) {
+        Some("/v1/messages") => "anthropic",
+        Some("/v1/responses") => "responses",
+        _ => "chat",
     };
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let started = std::time::SystemTime::UNIX_EPOCH
