@@ -20,8 +20,10 @@ pub(super) struct Blocks {
 struct Block {
     index: Option<u64>,
     kind: Kind,
-    /// Nothing of it is to come.
+    /// Nothing of it is to come, as far as is known.
     closed: bool,
+    /// Its end was told.
+    stopped: bool,
 }
 
 enum Kind {
@@ -68,8 +70,11 @@ impl Blocks {
 
     /// A block begins.
     pub(super) fn start(&mut self, index: Option<u64>, wire: &Value, out: &mut Vec<StreamEvent>) {
-        self.begin(index, Kind::of(wire));
-        self.give(out);
+        let kind = Kind::of(wire);
+        if !self.goes_on(index, &kind) {
+            self.begin(index, kind);
+            self.give(out);
+        }
     }
 
     /// The next piece of a block. Which kind of piece it is, its fields say.
@@ -118,6 +123,7 @@ impl Blocks {
         let is_its = |block: &&mut Block| index.is_none() || block.index == index;
         if let Some(block) = self.all.iter_mut().rev().find(is_its) {
             block.closed = true;
+            block.stopped = true;
         }
         self.give(out);
     }
@@ -146,6 +152,30 @@ impl Blocks {
         self.called()
     }
 
+    /// Whether a beginning is one of a block that is there: llama.cpp begins again what its last chunk goes on with.
+    fn goes_on(&self, index: Option<u64>, again: &Kind) -> bool {
+        let mut blocks = self.all.iter().rev();
+        let there = blocks.find(|block| index.is_some() && block.index == index);
+        let kind = there
+            .filter(|block| !block.stopped)
+            .map(|block| &block.kind);
+        match (kind, again) {
+            (Some(Kind::Text(_)), Kind::Text(text)) => text.is_empty(),
+            (
+                Some(Kind::Thinking { signature, .. }),
+                Kind::Thinking {
+                    text,
+                    signature: new,
+                    ..
+                },
+            ) => text.is_empty() && new.is_empty() && signature.is_empty(),
+            (Some(Kind::Call { id, .. }), Kind::Call { id: new, .. }) => {
+                !id.is_empty() && id == new
+            }
+            _ => false,
+        }
+    }
+
     fn begin(&mut self, index: Option<u64>, kind: Kind) {
         // Blocks of text and thoughts come one after the other. Several servers end each only when all is said, or never.
         for block in self.all.iter_mut().skip(self.given) {
@@ -160,6 +190,7 @@ impl Blocks {
             index,
             kind,
             closed,
+            stopped: false,
         });
     }
 

@@ -114,6 +114,7 @@ fn line_ends_comments_and_what_is_not_known() {
         &json_piece(0, "{\"query\": \"x\"}"),
         "0-",
         r#"1+{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}"#,
+        r#"1 {"type":"later_delta","text":"no"}"#,
         "1-",
         ":",
         r#"2+{"type":"text","text":"","citations":null}"#,
@@ -194,6 +195,44 @@ fn llama_cpp_ends_all_blocks_at_the_end() {
             ".tool_use",
         ]),
         "thinks hm\nthought hm\ntext I look.\ncall x1 read {\"filePath\":\"a.rs\"}\ncall x2 list {}\nusage 12 7 3 0\ndone ToolCalls",
+    );
+}
+
+#[test]
+fn llama_cpp_begins_again_what_its_last_chunk_goes_on_with() {
+    check(
+        &events(&[
+            r#"0+{"type":"thinking","thinking":""}"#,
+            r#"0 {"type":"thinking_delta","thinking":"h"}"#,
+            r#"0+{"type":"thinking","thinking":""}"#,
+            r#"0 {"type":"thinking_delta","thinking":"m"}"#,
+            r#"1+{"type":"text","text":""}"#,
+            r#"1 {"type":"text_delta","text":"I "}"#,
+            r#"1+{"type":"text","text":""}"#,
+            r#"1 {"type":"text_delta","text":"look."}"#,
+            r#"2+{"type":"tool_use","id":"x1","name":"read"}"#,
+            &json_piece(2, "{\"filePath\":\"a.rs"),
+            r#"2+{"type":"tool_use","id":"x1","name":"read"}"#,
+            &json_piece(2, "\"}"),
+            "0-",
+            "1-",
+            "2-",
+            ".tool_use",
+        ]),
+        "thinks hm\nthought hm\ntext I look.\ncall x1 read {\"filePath\":\"a.rs\"}\nusage 0 7 0 0\ndone ToolCalls",
+    );
+    // Not so what was ended, or has another id.
+    check(
+        &events(&[
+            r#"0+{"type":"tool_use","id":"x","name":"t"}"#,
+            &json_piece(0, "{}"),
+            "0-",
+            r#"0+{"type":"tool_use","id":"x","name":"t"}"#,
+            &json_piece(0, "{}"),
+            r#"0+{"type":"tool_use","id":"y","name":"t"}"#,
+            ".tool_use",
+        ]),
+        "call x t {}\ncall * t {}\ncall y t {}\nusage 0 7 0 0\ndone ToolCalls",
     );
 }
 

@@ -125,6 +125,13 @@ struct Tool<'a> {
     cache_control: Option<Mark>,
 }
 
+impl Said<'_> {
+    fn has_results(&self) -> bool {
+        let mut pieces = self.content.iter();
+        pieces.any(|piece| matches!(piece, Piece::ToolResult { .. }))
+    }
+}
+
 impl<'a> Piece<'a> {
     /// The format refuses texts of blanks alone.
     fn text(text: &'a str) -> Option<Self> {
@@ -223,9 +230,10 @@ fn messages<'a>(request: &'a Request, reader: Reader<'_>) -> Vec<Said<'a>> {
         if pieces.iter().all(Piece::is_thought) {
             continue;
         }
-        // The speakers take turns: results and what the person said after them are one message, results first.
+        // The speakers take turns. What the person said after results stays apart from them: the provider puts both together,
+        // but llama.cpp would move the results behind it.
         match messages.last_mut() {
-            Some(last) if last.role == role => last.content.extend(pieces),
+            Some(last) if last.role == role && !last.has_results() => last.content.extend(pieces),
             _ => messages.push(Said {
                 role,
                 content: pieces,
@@ -233,17 +241,23 @@ fn messages<'a>(request: &'a Request, reader: Reader<'_>) -> Vec<Said<'a>> {
         }
     }
     close(&mut messages);
-    // Who looks for what is kept goes back only some twenty pieces from a mark, and one turn may have more: the end of the
-    // request before is marked as well.
-    let of_user = messages.iter_mut().filter(|said| said.role == Role::User);
-    for last in of_user
-        .rev()
-        .take(2)
-        .filter_map(|said| said.content.last_mut())
-    {
-        last.keep();
-    }
+    mark(&mut messages);
     messages
+}
+
+/// Marks the end of the conversation, and that of the request before: whoever looks for what is kept goes back only some twenty
+/// pieces from a mark, and one turn may have more.
+fn mark(messages: &mut [Said<'_>]) {
+    let answer = messages
+        .iter()
+        .rposition(|said| said.role == Role::Assistant);
+    for end in [messages.len(), answer.unwrap_or(0)] {
+        let said = messages[..end].iter_mut();
+        let of_user = said.rev().find(|said| said.role == Role::User);
+        if let Some(last) = of_user.and_then(|said| said.content.last_mut()) {
+            last.keep();
+        }
+    }
 }
 
 /// No message of the model may end with a thought, and the conversation not with a blank.

@@ -346,9 +346,11 @@ async fn every_prefix_of_a_conversation_is_a_valid_request() {
             "assistant: text tool_use",
             "user: tool_result",
             "assistant: thinking redacted_thinking tool_use tool_use",
-            "user: tool_result tool_result failed text",
+            "user: tool_result tool_result failed",
+            "user: text",
             "assistant: tool_use tool_use",
-            "user: tool_result tool_result failed text",
+            "user: tool_result tool_result failed",
+            "user: text",
             "assistant: text",
             "user: text",
         ]

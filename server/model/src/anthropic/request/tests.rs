@@ -231,7 +231,7 @@ fn what_says_nothing_is_left_out_and_the_speakers_take_turns() {
 }
 
 #[test]
-fn results_come_first_and_an_error_always_says_something() {
+fn results_come_first_and_alone_and_an_error_always_says_something() {
     assert_eq!(
         said(vec![
             assistant(vec![
@@ -245,14 +245,23 @@ fn results_come_first_and_an_error_always_says_something() {
                 result("a", true, ""),
             ]),
             Message::user("now"),
-        ])[1],
-        json!({"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": "a"},
-            {"type": "tool_result", "tool_use_id": "b", "content": "(It failed and said nothing.)", "is_error": true},
-            {"type": "tool_result", "tool_use_id": "c", "content": "(There is no result: the run ended before this call was carried out.)", "is_error": true},
-            {"type": "text", "text": "and be quick"},
-            {"type": "text", "text": "now"},
-        ]})
+        ]),
+        json!([
+            {"role": "assistant", "content": [
+                {"type": "tool_use", "id": "a", "name": "read", "input": {}},
+                {"type": "tool_use", "id": "b", "name": "read", "input": {}},
+                {"type": "tool_use", "id": "c", "name": "read", "input": {}},
+            ]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "a"},
+                {"type": "tool_result", "tool_use_id": "b", "content": "(It failed and said nothing.)", "is_error": true},
+                {"type": "tool_result", "tool_use_id": "c", "content": "(There is no result: the run ended before this call was carried out.)", "is_error": true},
+            ]},
+            {"role": "user", "content": [
+                {"type": "text", "text": "and be quick"},
+                {"type": "text", "text": "now"},
+            ]},
+        ])
     );
 }
 
