@@ -70,10 +70,24 @@ impl<'a> Which<'a> {
     }
 }
 
+impl Which<'_> {
+    /// Whether the index does not speak against it.
+    fn may_be(&self, call: &Call) -> bool {
+        !self.tells_index(call) || call.index == self.index
+    }
+
+    fn tells_index(&self, call: &Call) -> bool {
+        self.index.is_some() && call.index.is_some()
+    }
+}
+
 impl Calls {
     /// A call begins. Those before it that are whole are delivered: nothing can follow in them.
     pub(super) fn begin(&mut self, which: &Which, item: &Value, out: &mut Vec<StreamEvent>) {
-        if !which.call.is_empty() && self.knows(which.call) {
+        let again = |call: &Call| {
+            !which.call.is_empty() && call.id == which.call && !call.done && which.may_be(call)
+        };
+        if self.begun.iter().any(again) {
             return;
         }
         for call in &mut self.begun {
@@ -185,7 +199,7 @@ impl Calls {
     fn position(&self, which: &Which, ends: bool) -> Option<usize> {
         let begun = || self.begun.iter();
         let same = |known: &str, said: &str| !said.is_empty() && known == said;
-        // The id of the call is the surest. llama.cpp gives it as that of the item.
+        // The id of the call is the surest, unless it is given to all. llama.cpp gives it as that of the item.
         let by_id = |call: &Call| same(&call.id, which.call) || same(&call.id, which.item);
         // Another id is another call, whatever else they share.
         let can_be = |call: &Call| which.call.is_empty() || call.id.is_empty();
@@ -193,15 +207,13 @@ impl Calls {
             |call: &Call| which.index.is_some() && call.index == which.index && can_be(call);
         let by_item = |call: &Call| same(&call.item, which.item) && can_be(call);
         // Nothing tells: a piece is of the last call that has begun, an end of the first with that name.
-        let untold = |call: &Call| {
-            !call.done && can_be(call) && (which.index.is_none() || call.index.is_none())
-        };
+        let untold = |call: &Call| !call.done && can_be(call) && !which.tells_index(call);
         let named = |call: &Call| call.name.is_empty() || call.name == which.name;
-        let found = begun()
-            .rposition(by_id)
-            .or_else(|| begun().rposition(by_index));
+        let found = begun().rposition(|call| by_id(call) && which.may_be(call));
         found
+            .or_else(|| begun().rposition(by_index))
             .or_else(|| begun().rposition(by_item))
+            .or_else(|| begun().rposition(|call| by_id(call) && !call.done))
             .or_else(|| match ends {
                 true => begun().position(|call| untold(call) && named(call)),
                 false => begun().rposition(untold),

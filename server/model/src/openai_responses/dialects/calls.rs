@@ -1,7 +1,7 @@
 //! Calls in pieces, interleaved, without what would tell them apart; and any order of events.
 
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     arguments, bare, begins, call, check, completed, created, delta, ends, message, piece, read,
@@ -49,26 +49,18 @@ fn calls_in_pieces_and_interleaved() {
 
 #[test]
 fn a_call_is_delivered_as_soon_as_it_is_complete() {
-    let calls = |events: &[Value]| {
-        let (events, _) = read(&[stream(events).as_bytes()], None);
-        events
-            .iter()
-            .filter(|event| matches!(event, StreamEvent::ToolCall(_)))
-            .count()
-    };
-    let half = begins(1, call("b", "two", ""));
-    assert_eq!(
-        calls(&[begins(0, call("a", "one", "")), piece(0, "a", "{}"), half]),
-        1
+    let first = [begins(0, call("a", "one", "")), piece(0, "a", "{}")];
+    let then = [delta("x"), completed()];
+    // Because the next begins.
+    let next = [begins(1, call("b", "two", "")), piece(1, "b", "{")];
+    check(
+        &stream(&[&first[..], &next, &then].concat()),
+        "call a one {}\ntext x\ncall b two malformed {\ndone ToolCalls",
     );
-    let error = json!({"type": "failed", "response": {"status": "failed"}});
-    assert_eq!(
-        calls(&[
-            begins(0, call("a", "one", "")),
-            arguments(0, "a", "{}"),
-            error
-        ]),
-        1
+    // Because its arguments are.
+    check(
+        &stream(&[&first[..], &[arguments(0, "a", "{}")], &then].concat()),
+        "call a one {}\ntext x\ndone ToolCalls",
     );
 }
 
@@ -118,6 +110,26 @@ fn ids_and_indexes_that_tell_nothing() {
                 ends(0, call("b", "one", "{\"b\":1}")),
             ],
             "call a one {\"a\":1}\ncall b one {\"b\":1}",
+        ),
+        // The same id for all.
+        (
+            vec![
+                begins(0, call("a", "one", "")),
+                ends(0, call("a", "one", "{\"a\":1}")),
+                begins(1, call("a", "one", "")),
+                ends(1, call("a", "one", "{\"a\":2}")),
+            ],
+            "call a one {\"a\":1}\ncall * one {\"a\":2}",
+        ),
+        // No index, and the id of the call for that of the item.
+        (
+            vec![
+                json!({"type": "output_item.added", "item": {"type": "function_call", "name": "one", "call_id": "a"}}),
+                json!({"type": "output_item.added", "item": {"type": "function_call", "name": "two", "call_id": "b"}}),
+                other("a", "{\"a\":1}"),
+                other("b", "{\"b\":1}"),
+            ],
+            "call a one {\"a\":1}\ncall b two {\"b\":1}",
         ),
         // The arguments with the beginning, or parsed already.
         (

@@ -152,8 +152,10 @@ fn what_others_thought_and_what_led_to_nothing_stays_here() {
             thought("p/m", sealed("rs_1")),
         ],
     );
+    let input = input_of(&[Message::user("x"), spoken], Without::default());
+    assert_eq!(input[2]["type"], json!("function_call_output"), "{input}");
     assert_eq!(
-        input_of(&[Message::user("x"), spoken], Without::default())[1],
+        input[1],
         json!({"type": "function_call", "call_id": "c1", "name": "t", "arguments": "{\"malformed\":\"{\\\"a\\\":\"}"})
     );
 }
