@@ -39,17 +39,26 @@ struct Thinking {
     raw: bool,
 }
 
-/// How much of what is said was told already: many say everything twice, and some only the second time.
+/// What of what is said was told already: many say everything twice, llama.cpp the last words only the second time, and some
+/// all of it.
 #[derive(Default)]
 struct Told {
     /// Of the part of a message that comes now.
-    part: bool,
+    part: String,
     /// Of the message that comes now.
-    message: bool,
-    /// Of the answer.
+    message: String,
+    /// There was any text.
     any: bool,
     /// It was the last that was told.
     last: bool,
+}
+
+impl Told {
+    /// A message begins.
+    fn begin(&mut self) {
+        self.part.clear();
+        self.message.clear();
+    }
 }
 
 impl Answer {
@@ -144,19 +153,23 @@ impl Answer {
         event: &Value,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ModelError> {
+        let delta = text(&event["delta"]).unwrap_or_default();
         match kind {
-            "response.output_text.delta" => self.say(&event["delta"], out),
+            "response.output_text.delta" => self.say(delta, out),
             "response.output_text.done" => self.said_part(&event["text"], out),
-            "response.refusal.delta" => self.refuse(&event["delta"], out),
+            "response.refusal.delta" => {
+                self.refused = true;
+                self.say(delta, out);
+            }
             "response.refusal.done" => {
                 self.refused = true;
                 self.said_part(&event["refusal"], out);
             }
             "response.reasoning_text.delta" | "response.reasoning.delta" => {
-                self.think(&event["delta"], true, out);
+                self.think(delta, true, out);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_summary.delta" => {
-                self.think(&event["delta"], false, out);
+                self.think(delta, false, out);
             }
             "response.reasoning_text.done" => self.thought_part(&event["text"], true, out),
             "response.reasoning_summary_text.done" => {
@@ -192,8 +205,7 @@ impl Answer {
         let item = &event["item"];
         match item["type"].as_str() {
             Some("message") => {
-                self.text.part = false;
-                self.text.message = false;
+                self.text.begin();
             }
             Some("function_call") => {
                 self.text.last = false;
@@ -223,15 +235,14 @@ impl Answer {
     fn message(&mut self, item: &Value, out: &mut Vec<StreamEvent>) {
         let parts = item["content"].as_array().map_or(&[][..], Vec::as_slice);
         self.refused |= parts.iter().any(|part| part["type"] == "refusal");
-        if !self.text.message {
-            self.say(&item["content"], out);
-            for part in parts {
-                self.say(&part["text"], out);
-                self.say(&part["refusal"], out);
-            }
+        let mut all = text(&item["content"]).unwrap_or_default().to_owned();
+        for part in parts {
+            let words = text(&part["text"]).or_else(|| text(&part["refusal"]));
+            all.push_str(words.unwrap_or_default());
         }
-        self.text.part = false;
-        self.text.message = false;
+        let rest = all.strip_prefix(self.text.message.as_str());
+        self.say(rest.unwrap_or_default(), out);
+        self.text.begin();
         self.settled = true;
         // Newer models want to be told again whether what they said was on the way or the answer.
         if let Some(phase) = item["phase"].as_str() {
@@ -244,34 +255,31 @@ impl Answer {
         }
     }
 
-    fn say(&mut self, delta: &Value, out: &mut Vec<StreamEvent>) {
-        let Some(delta) = text(delta) else { return };
+    fn say(&mut self, delta: &str, out: &mut Vec<StreamEvent>) {
+        if delta.is_empty() {
+            return;
+        }
         self.close_thought(out);
         self.settled = false;
-        if self.text.last && !self.text.message {
+        if self.text.last && self.text.message.is_empty() {
             out.push(StreamEvent::Text("\n\n".to_owned()));
         }
         out.push(StreamEvent::Text(delta.to_owned()));
-        self.text = Told {
-            part: true,
-            message: true,
-            any: true,
-            last: true,
-        };
+        self.text.part.push_str(delta);
+        self.text.message.push_str(delta);
+        self.text.last = true;
+        self.text.any = true;
         self.said = true;
-    }
-
-    fn refuse(&mut self, delta: &Value, out: &mut Vec<StreamEvent>) {
-        self.refused = true;
-        self.say(delta, out);
     }
 
     /// A part of a message is complete, and said once more.
     fn said_part(&mut self, all: &Value, out: &mut Vec<StreamEvent>) {
-        if !self.text.part {
-            self.say(all, out);
-        }
-        self.text.part = false;
+        let all = text(all).unwrap_or_default();
+        let told = std::mem::take(&mut self.text.part);
+        let again = told.is_empty() && self.text.message.ends_with(all);
+        let rest = all.strip_prefix(told.as_str()).filter(|_| !again);
+        self.say(rest.unwrap_or_default(), out);
+        self.text.part.clear();
     }
 
     fn thinking(&mut self) -> &mut Thinking {
@@ -281,8 +289,10 @@ impl Answer {
         self.thinking.get_or_insert_default()
     }
 
-    fn think(&mut self, delta: &Value, raw: bool, out: &mut Vec<StreamEvent>) {
-        let Some(delta) = text(delta) else { return };
+    fn think(&mut self, delta: &str, raw: bool, out: &mut Vec<StreamEvent>) {
+        if delta.is_empty() {
+            return;
+        }
         self.said = true;
         self.settled = false;
         self.text.last = false;
@@ -302,9 +312,10 @@ impl Answer {
             return;
         }
         let thinking = self.thinking();
-        if thinking.complete == thinking.told.len() {
-            self.think(all, raw, out);
-        }
+        let told = &thinking.told[thinking.complete..];
+        let told = told.strip_prefix("\n\n").unwrap_or(told);
+        let rest = text(all).unwrap_or_default().strip_prefix(told);
+        self.think(rest.unwrap_or_default(), raw, out);
         let thinking = self.thinking();
         thinking.complete = thinking.told.len();
     }
@@ -344,21 +355,17 @@ impl Answer {
         if self.thinking.is_none() && self.thought.take_if(|id| *id == item["id"]).is_some() {
             return;
         }
+        let words = |key: &str| {
+            let parts = item[key].as_array().into_iter().flatten();
+            let texts: Vec<_> = parts.filter_map(|part| text(&part["text"])).collect();
+            texts.join("\n\n")
+        };
+        let (summary, raw) = (words("summary"), words("content"));
+        let words = if summary.is_empty() { raw } else { summary };
         let thinking = self.thinking();
-        if thinking.told.is_empty() {
-            let texts = |key: &str| {
-                let parts = item[key].as_array().into_iter().flatten();
-                let texts: Vec<_> = parts.filter_map(|part| text(&part["text"])).collect();
-                texts.join("\n\n")
-            };
-            let summary = texts("summary");
-            let words = if summary.is_empty() {
-                texts("content")
-            } else {
-                summary
-            };
-            self.think(&words.into(), false, out);
-        }
+        thinking.complete = 0;
+        let rest = words.strip_prefix(thinking.told.as_str());
+        self.think(rest.unwrap_or_default(), false, out);
         let told = self.thinking.take().unwrap_or_default().told;
         // What can't be opened again is nothing to send back: without its contents it would be looked for where it was never stored.
         let has_contents = text(&item["encrypted_content"]).is_some()

@@ -136,6 +136,8 @@ fn more(tried: Without, refused: &ModelError) -> Option<Without> {
     } else if says("encrypted content")
         || says("encrypted_content")
         || says("required following item")
+        // llama.cpp, of a thought that another server sealed.
+        || says("item['content']")
     {
         more.thoughts = true;
     }

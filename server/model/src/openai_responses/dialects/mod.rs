@@ -188,6 +188,26 @@ fn a_thought_that_cannot_be_opened_again_is_only_told() {
 }
 
 #[test]
+fn the_last_words_come_only_with_the_end() {
+    // llama.cpp holds back what could begin a call, and gives its last piece to no event of its own.
+    let done = json!({"type": "output_text.done", "item_id": "msg_1", "text": "a < b"});
+    let whole = message("a < b");
+    let thought = json!({"id": "rs_1", "type": "reasoning", "encrypted_content": "g", "summary": [{"type": "summary_text", "text": "hm, so"}]});
+    let summary = json!({"type": "reasoning_summary_text.delta", "item_id": "rs_1", "output_index": 0, "delta": "hm"});
+    for last in [
+        &[done.clone(), ends(1, whole.clone())][..],
+        &[ends(1, whole)],
+        &[done.clone(), done],
+    ] {
+        let first = [summary.clone(), ends(0, thought.clone()), delta("a ")];
+        check(
+            &stream(&[&first[..], last, &[completed()]].concat()),
+            &format!("thinks hm, so\nthought hm, so {thought}\ntext a < b\ndone End"),
+        );
+    }
+}
+
+#[test]
 fn what_a_message_is_for_is_told_after_it() {
     let mut said = message("I look.");
     said["phase"] = "commentary".into();
