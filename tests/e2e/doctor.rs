@@ -221,12 +221,13 @@ async fn configuration_models_and_keys() {
     let told = doctor(&project, &keys).await;
     assert_eq!(told.code, 0, "{}", told.text);
     assert!(!told.text.contains("sk-secret") && !told.json.to_string().contains("sk-secret"));
-    told.says("ok  anthropic/claude-sonnet-4-5\n");
+    told.says("ok  anthropic/claude-sonnet-5-5\n");
     for provider in [
         "anthropic (its key is set)",
         "openai (its key is set)",
         "openrouter (no key)",
         "ollama (needs no key)",
+        "google (no key)",
         "other (needs no key)",
     ] {
         told.says(provider);

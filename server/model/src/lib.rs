@@ -30,7 +30,8 @@ mod stable_hash;
 mod stream;
 
 pub use catalogue::{
-    Api, Catalogue, Cost, KeyState, ModelConfig, ModelInfo, ProviderConfig, ProviderState, QUICKFIX,
+    Api, Catalogue, Cost, KeyState, Long, ModelConfig, ModelInfo, ProviderConfig, ProviderState,
+    QUICKFIX,
 };
 pub use conversation::{
     Block, Image, Message, Reasoning, Request, Role, Sealed, ToolCall, ToolSpec,

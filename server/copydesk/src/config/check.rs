@@ -12,9 +12,17 @@ fn shape() -> Value {
         "providers": { "*": {
             "api": null, "base_url": null, "api_key_env": null, "api_key_command": null,
             "headers": null,
-            "models": { "*": { "context": null, "max_output": null, "cost": {
-                "input": null, "output": null, "cache_read": null, "cache_write": null,
-            } } },
+            "models": { "*": {
+                "context": null, "max_output": null,
+                "tools": null, "images": null, "reasoning": null, "caching": null,
+                "cost": {
+                    "input": null, "output": null, "cache_read": null, "cache_write": null,
+                    "long": {
+                        "above": null,
+                        "input": null, "output": null, "cache_read": null, "cache_write": null,
+                    },
+                },
+            } },
         } },
         "language_servers": { "*": {
             "command": null, "alternatives": null, "languages": null, "root_markers": null,
@@ -144,6 +152,17 @@ mod tests {
             &["F:2: there is no setting `providers.x.baseurl`. Did you mean `base_url`?"],
         );
         check("model = \n", json!(null), &["F:1: "]);
+        check(
+            "[providers.x.models.m]\nimage = true\ntools = \"yes\"\nreasoning = false\ncost = { long = { above = 9, inputs = 1 } }\n",
+            json!({ "providers": { "x": { "models": { "m": {
+                "reasoning": false, "cost": { "long": { "above": 9 } },
+            } } } } }),
+            &[
+                "F:5: there is no setting `providers.x.models.m.cost.long.inputs`. Did you mean `input`?",
+                "F:2: there is no setting `providers.x.models.m.image`. Did you mean `images`?",
+                "F:3: `providers.x.models.m.tools` is ignored: invalid type: string",
+            ],
+        );
         check(
             "[language_servers.ra]\nstart = \"never\"\nsettings = { any = { key = 1 } }\n",
             json!({ "language_servers": { "ra": { "settings": { "any": { "key": 1 } } } } }),

@@ -57,10 +57,25 @@ pub struct ModelConfig {
     /// The most tokens of one answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u32>,
+    /// Whether it can call tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<bool>,
+    /// Whether it sees images.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<bool>,
+    /// Whether it can think before it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<bool>,
+    /// Whether its provider keeps what was sent before, for less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caching: Option<bool>,
     /// Its prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
 }
+
+/// The context of a model of which nobody said how much it has: what nearly all that are served today have.
+const LIKELY_CONTEXT: u32 = 128_000;
 
 impl ModelConfig {
     /// These facts, and where they say nothing, those of `under`.
@@ -69,8 +84,17 @@ impl ModelConfig {
         Self {
             context: self.context.or(under.context),
             max_output: self.max_output.or(under.max_output),
+            tools: self.tools.or(under.tools),
+            images: self.images.or(under.images),
+            reasoning: self.reasoning.or(under.reasoning),
+            caching: self.caching.or(under.caching),
             cost: self.cost.or(under.cost),
         }
+    }
+
+    /// Its context; of a model that nobody knows, what most have.
+    pub fn likely_context(&self) -> u32 {
+        self.context.unwrap_or(LIKELY_CONTEXT)
     }
 }
 
@@ -88,19 +112,51 @@ pub struct Cost {
     /// Input written to the cache; unset means the full price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
+    /// The prices of a request with a long input, if they are others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub long: Option<Long>,
+}
+
+/// Prices in USD per million tokens, for the whole of a request whose input is longer than some length.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Long {
+    /// The longest input at the ordinary price, in tokens.
+    pub above: u64,
+    /// Input at the full price.
+    pub input: f64,
+    /// Output.
+    pub output: f64,
+    /// Input read from the cache; unset means the full price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    /// Input written to the cache; unset means the full price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
 }
 
 impl Cost {
-    /// What that usage costs, in USD.
+    /// What one request costs that used so much, in USD. Of a sum over several requests it can't be told whether one of
+    /// them was long: add up their costs.
     #[allow(
         clippy::cast_precision_loss,
         reason = "token counts are far below 2^52"
     )]
     pub fn of(&self, usage: &Usage) -> f64 {
+        let asked = usage
+            .input
+            .saturating_add(usage.cache_read)
+            .saturating_add(usage.cache_write);
+        let (input, output, cache_read, cache_write) = match self.long {
+            Some(long) if asked > long.above => {
+                (long.input, long.output, long.cache_read, long.cache_write)
+            }
+            _ => (self.input, self.output, self.cache_read, self.cache_write),
+        };
         let tokens = |count: u64, price: f64| count as f64 * price / 1e6;
-        tokens(usage.input, self.input)
-            + tokens(usage.output, self.output)
-            + tokens(usage.cache_read, self.cache_read.unwrap_or(self.input))
-            + tokens(usage.cache_write, self.cache_write.unwrap_or(self.input))
+        tokens(usage.input, input)
+            + tokens(usage.output, output)
+            + tokens(usage.cache_read, cache_read.unwrap_or(input))
+            + tokens(usage.cache_write, cache_write.unwrap_or(input))
     }
 }

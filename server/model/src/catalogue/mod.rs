@@ -12,7 +12,7 @@ use std::time::Duration;
 use reqwest::Url;
 
 use self::builtin::Builtin;
-pub use self::config::{Api, Cost, ModelConfig, ProviderConfig};
+pub use self::config::{Api, Cost, Long, ModelConfig, ProviderConfig};
 pub use self::state::{KeyState, ProviderState};
 use crate::anthropic::Anthropic;
 use crate::endpoint::Endpoint;
@@ -98,13 +98,10 @@ impl Catalogue {
         }
         let user = entry
             .user
-            .and_then(|user| user.models.get(name))
+            .and_then(|user| builtin::find(&user.models, name))
             .copied()
             .unwrap_or_default();
-        let known = builtin::models(provider)
-            .and_then(|models| models.get(name))
-            .copied()
-            .unwrap_or_default();
+        let known = builtin::facts(provider, name).copied().unwrap_or_default();
         let (id, model, facts) = (model.to_owned(), name.to_owned(), user.over(known));
         let endpoint = Arc::new(endpoint);
         Ok(match entry.api(self) {
@@ -152,14 +149,10 @@ impl Catalogue {
         // Whether a server that needs no key is there can't be seen from here.
         let able =
             |entry: &Entry| matches!(entry.key_source(self), Source::Set(_) | Source::Command(_));
-        let chosen = self
-            .builtin_providers()
-            .find(able)
-            .and_then(|entry| entry.builtin);
-        chosen.map_or_else(
-            || QUICKFIX.to_owned(),
-            |builtin| format!("{}/{}", builtin.name, builtin.default_model),
-        )
+        let chosen = self.builtin_providers().find(able);
+        let model =
+            chosen.and_then(|entry| Some(format!("{}/{}", entry.name, entry.default_model(self)?)));
+        model.unwrap_or_else(|| QUICKFIX.to_owned())
     }
 
     /// Every provider: the built-in ones in their order, then the user's own.
@@ -238,9 +231,10 @@ impl Catalogue {
 
     fn bad_name(&self, given: &str) -> ModelError {
         let bare = given.trim_matches('/');
-        let example = match (find_builtin(bare), builtin::provider_of(bare)) {
+        let default = self.entry(bare).and_then(|entry| entry.default_model(self));
+        let example = match (default, builtin::provider_of(bare)) {
             (None, None) if is_almost_builtin(bare) => QUICKFIX.to_owned(),
-            (Some(builtin), _) => format!("{bare}/{}", builtin.default_model),
+            (Some(model), _) => format!("{bare}/{model}"),
             (None, Some(provider)) => format!("{provider}/{bare}"),
             (None, None) => match self
                 .user
@@ -318,6 +312,15 @@ impl Entry<'_> {
         let url = text.and_then(|text| text.trim().parse::<Url>().ok());
         let host = url.as_ref().and_then(Url::host_str);
         host.is_some_and(|host| host == "api.openai.com" || host.ends_with(".api.openai.com"))
+    }
+
+    /// The model that is meant when only the provider is said.
+    fn default_model(&self, catalogue: &Catalogue) -> Option<&'static str> {
+        let builtin = self.builtin?;
+        let over_chat = builtin
+            .chat_model
+            .filter(|_| self.api(catalogue) == Api::OpenaiChat);
+        Some(over_chat.unwrap_or(builtin.default_model))
     }
 
     fn endpoint(&self, catalogue: &Catalogue) -> Result<Endpoint, ModelError> {

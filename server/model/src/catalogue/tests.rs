@@ -22,35 +22,58 @@ fn the_default_is_the_first_that_has_a_key_and_can_be_spoken_to() {
         );
     };
     check("", &[], QUICKFIX);
-    check("", &[ANTHROPIC], "anthropic/claude-sonnet-4-5");
+    check("", &[ANTHROPIC], "anthropic/claude-sonnet-5-5");
     check(
         "",
         &[OPENROUTER, OPENAI, ANTHROPIC],
-        "anthropic/claude-sonnet-4-5",
+        "anthropic/claude-sonnet-5-5",
     );
-    check("", &[OPENAI, OPENROUTER], "openai/gpt-5");
+    check("", &[OPENAI, OPENROUTER], "openai/gpt-6.2-sol");
     check(
         "",
         &[("OPENAI_API_KEY", "  "), OPENROUTER],
-        "openrouter/anthropic/claude-sonnet-4.5",
+        "openrouter/anthropic/claude-sonnet-5.5",
     );
     check(
         "anthropic.api = 'openai-chat'",
         &[ANTHROPIC, OPENAI],
-        "anthropic/claude-sonnet-4-5",
+        "anthropic/claude-sonnet-5-5",
     );
-    check("openai.api_key_command = ['pass']", &[], "openai/gpt-5");
+    check(
+        "openai.api_key_command = ['pass']",
+        &[],
+        "openai/gpt-6.2-sol",
+    );
+    // What takes tools there.
+    check("openai.api = 'openai-chat'", &[OPENAI], "openai/gpt-5");
+    check(
+        "openai.base_url = 'https://gateway.example/v1'",
+        &[OPENAI],
+        "openai/gpt-5",
+    );
     check("openai.api_key_env = 'MY_KEY'", &[OPENAI], QUICKFIX);
     check(
         "openai.api_key_env = 'MY_KEY'",
         &[("MY_KEY", "x")],
-        "openai/gpt-5",
+        "openai/gpt-6.2-sol",
     );
     check(
         "",
         &[("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")],
         QUICKFIX,
     );
+    for (key, wanted) in [
+        ("GEMINI_API_KEY", "google/gemini-4-hydrogen"),
+        ("MISTRAL_API_KEY", "mistral/mistral-medium-3.5"),
+        ("DEEPSEEK_API_KEY", "deepseek/deepseek-v4-pro"),
+    ] {
+        check("", &[(key, "x")], wanted);
+        check(
+            "",
+            &[(key, "x"), OPENROUTER],
+            "openrouter/anthropic/claude-sonnet-5.5",
+        );
+    }
 }
 
 #[test]
@@ -69,6 +92,9 @@ fn the_states_of_providers_show_no_key() {
             ("openai", KeyState::Command, false),
             ("openrouter", KeyState::Missing, true),
             ("ollama", KeyState::Unneeded, false),
+            ("google", KeyState::Missing, true),
+            ("mistral", KeyState::Missing, true),
+            ("deepseek", KeyState::Missing, true),
             ("local", KeyState::Unneeded, false),
             ("mine", KeyState::Missing, true),
         ]
@@ -103,6 +129,20 @@ fn a_name_resolves_to_its_provider_and_facts() {
         (local, OPENAI, "local/m", Some(9), None),
         (local, OPENAI, "local/org/other", None, None),
         ("", OPENAI, "ollama/qwen2.5-coder", Some(32_768), Some(0.0)),
+        (
+            "",
+            ANTHROPIC,
+            "anthropic/claude-sonnet-4-5-20250929",
+            Some(200_000),
+            Some(3.0),
+        ),
+        (
+            over,
+            OPENAI,
+            "openai/gpt-5-2025-08-07",
+            Some(400_000),
+            Some(7.0),
+        ),
     ] {
         let provider = catalogue(config, &[environment])
             .resolve(id)
@@ -117,6 +157,26 @@ fn a_name_resolves_to_its_provider_and_facts() {
             "{id}"
         );
     }
+}
+
+#[test]
+fn what_the_user_says_of_a_model_lies_over_what_is_known_of_it() {
+    let config = "openai.models.gpt-5 = { tools = false, caching = false, context = 9 }\nopenai.models.new = { images = true }";
+    let facts = |id: &str| catalogue(config, &[OPENAI]).resolve(id).unwrap().facts();
+    let abilities =
+        |facts: ModelConfig| [facts.tools, facts.images, facts.reasoning, facts.caching];
+    let known = facts("openai/gpt-5");
+    assert_eq!(
+        abilities(known),
+        [Some(false), Some(true), Some(true), Some(false)]
+    );
+    assert_eq!(
+        (known.likely_context(), known.max_output),
+        (9, Some(128_000))
+    );
+    let new = facts("openai/new");
+    assert_eq!(abilities(new), [None, Some(true), None, None]);
+    assert_eq!((new.context, new.likely_context()), (None, 128_000));
 }
 
 #[test]
@@ -168,13 +228,25 @@ fn what_cannot_be_resolved_says_what_to_do() {
             "",
             OPENAI,
             "ollama",
-            "“ollama” is no model's name: write provider/model, e.g. ollama/qwen2.5-coder",
+            "“ollama” is no model's name: write provider/model, e.g. ollama/qwen3-coder",
         ),
         (
             "",
             OPENAI,
             "openai/",
+            "“openai/” is no model's name: write provider/model, e.g. openai/gpt-6.2-sol",
+        ),
+        (
+            "openai.api = 'openai-chat'",
+            OPENAI,
+            "openai/",
             "“openai/” is no model's name: write provider/model, e.g. openai/gpt-5",
+        ),
+        (
+            "",
+            OPENAI,
+            "claude-sonnet-4-5-20250929",
+            "“claude-sonnet-4-5-20250929” is no model's name: write provider/model, e.g. anthropic/claude-sonnet-4-5-20250929",
         ),
         ("", OPENAI, "", "“” is no model's name"),
         (
@@ -491,4 +563,35 @@ fn a_whole_table_reads_and_is_shown_without_its_keys() {
         cache_write: 0,
     };
     assert!((facts.cost.unwrap().of(&usage) - 4.8).abs() < 1e-9);
+}
+
+#[test]
+fn a_request_with_a_long_input_has_the_price_of_one() {
+    let cost = "{ input = 1.0, output = 5.0, cache_read = 0.1, cache_write = 1.25, \
+                long = { above = 1000, input = 2.0, output = 7.0, cache_read = 0.2 } }";
+    let cost: Cost =
+        toml::from_str::<BTreeMap<String, Cost>>(&format!("cost = {cost}")).unwrap()["cost"];
+    for (input, output, cache_read, cache_write, millionths) in [
+        (400, 100, 500, 100, 400.0 + 500.0 + 50.0 + 125.0),
+        (401, 100, 500, 100, 802.0 + 700.0 + 100.0 + 200.0),
+        (0, 0, 1001, 0, 200.2),
+        (0, 2000, 0, 0, 10_000.0),
+    ] {
+        let usage = crate::Usage {
+            input,
+            output,
+            cache_read,
+            cache_write,
+        };
+        let difference = cost.of(&usage) - millionths / 1e6;
+        assert!(difference.abs() < 1e-12, "{usage:?}: {difference}");
+    }
+    assert!(
+        cost.of(&crate::Usage {
+            input: u64::MAX,
+            cache_read: u64::MAX,
+            ..crate::Usage::default()
+        })
+        .is_finite()
+    );
 }
