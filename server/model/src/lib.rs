@@ -19,6 +19,7 @@ mod error;
 mod http;
 mod ids;
 mod key;
+mod local;
 mod openai_chat;
 mod openai_responses;
 mod pairing;
@@ -38,5 +39,6 @@ pub use conversation::{
 };
 pub use error::ModelError;
 pub use key::is_variable_name;
+pub use local::{LocalServer, local_servers};
 pub use provider::{EventStream, Provider, Stop, StreamEvent, Usage};
 pub use secret::Secret;

@@ -13,7 +13,7 @@ use langserver::{
     Servers,
     catalogue::{self, Presence, Surveyed},
 };
-use model::{Catalogue, KeyState, QUICKFIX};
+use model::{Catalogue, KeyState, LocalServer, QUICKFIX, local_servers};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use workspace::{Buffers, Edit, GlobQuery, Host, HostError, Reply, Workspace};
@@ -65,6 +65,19 @@ pub struct Model {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     pub providers: Vec<Provider>,
+    /// Model servers that run here.
+    pub local: Vec<Local>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Local {
+    pub name: &'static str,
+    /// The built-in provider that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<&'static str>,
+    pub base_url: String,
+    pub models: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -136,8 +149,11 @@ impl Report {
             files,
         } = config::load(std::slice::from_ref(&folder), &serde_json::Value::Null);
         let servers = catalogue::merged(&config.language_servers);
-        let (surveyed, counts) =
-            tokio::join!(catalogue::survey(&servers, &folder), count(folder.clone()));
+        let (surveyed, counts, local) = tokio::join!(
+            catalogue::survey(&servers, &folder),
+            count(folder.clone()),
+            local_servers(),
+        );
         let mut languages = languages(&counts, &surveyed);
         let mut language_servers: Vec<_> = surveyed.into_iter().map(Server::from).collect();
         if start {
@@ -157,7 +173,7 @@ impl Report {
             let served = languages.iter_mut().filter(|one| one.server == server.name);
             served.for_each(|one| one.ok = false);
         }
-        let model = model(config.model, &Catalogue::new(config.providers));
+        let model = model(config.model, &Catalogue::new(config.providers), local);
         // What stands in a file that can't be read nobody knows: the rest may be of no use without it.
         let is_read = files.iter().all(|(_, state)| *state != Reading::Unusable);
         let ok = is_read && model.ok && languages.iter().all(|one| one.ok || !one.is_needed);
@@ -211,7 +227,7 @@ async fn start_all<'a>(
         .await;
 }
 
-fn model(configured: Option<String>, models: &Catalogue) -> Model {
+fn model(configured: Option<String>, models: &Catalogue, local: Vec<LocalServer>) -> Model {
     let name = configured.unwrap_or_else(|| models.default_model());
     let problem = (name != QUICKFIX)
         .then(|| models.resolve(&name).err())
@@ -236,6 +252,15 @@ fn model(configured: Option<String>, models: &Catalogue) -> Model {
         ok: problem.is_none(),
         problem,
         providers,
+        local: local
+            .into_iter()
+            .map(|server| Local {
+                name: server.name,
+                provider: server.provider,
+                base_url: server.base_url,
+                models: server.models,
+            })
+            .collect(),
     }
 }
 

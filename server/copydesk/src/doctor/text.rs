@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::report::{Language, Provider, Report, Server, Start};
+use super::report::{Language, Local, Provider, Report, Server, Start};
 use crate::config::Reading;
 
 /// Lists of names are broken here.
@@ -58,7 +58,11 @@ impl Report {
             };
             format!("{} ({key})", provider.name)
         };
-        names(f, "providers: ", model.providers.iter().map(say))
+        names(f, "providers: ", model.providers.iter().map(say))?;
+        for server in &model.local {
+            local(f, server)?;
+        }
+        Ok(())
     }
 
     fn servers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -223,6 +227,23 @@ fn table(f: &mut fmt::Formatter<'_>, rows: Vec<Vec<String>>) -> fmt::Result {
     Ok(())
 }
 
+/// A model server that runs here: its models as they can be chosen, or where it is, if no provider is built in for it.
+fn local(f: &mut fmt::Formatter<'_>, server: &Local) -> fmt::Result {
+    let models = server.models.iter();
+    match server.provider {
+        Some(provider) => names(
+            f,
+            &format!("{} runs here: ", server.name),
+            models.map(|model| format!("{provider}/{model}")),
+        ),
+        None => names(
+            f,
+            &format!("{} runs here, at {}: ", server.name, server.base_url),
+            models.cloned(),
+        ),
+    }
+}
+
 /// Names with commas between them, in lines of a bearable length; nothing if there are none.
 fn names(
     f: &mut fmt::Formatter<'_>,
@@ -250,4 +271,38 @@ fn names(
         line.push_str(comma);
     }
     writeln!(f, "{line}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Shown(Local);
+
+    impl fmt::Display for Shown {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            local(f, &self.0)
+        }
+    }
+
+    #[test]
+    fn a_model_server_that_runs_here_is_told_as_it_can_be_used() {
+        let shown = |provider, models: &[&str]| {
+            let local = Local {
+                name: "It",
+                provider,
+                base_url: "http://localhost:8080/v1".to_owned(),
+                models: models.iter().map(|&model| model.to_owned()).collect(),
+            };
+            Shown(local).to_string()
+        };
+        assert_eq!(
+            shown(Some("ollama"), &["qwen3-coder:30b", "gpt-oss:20b"]),
+            "  It runs here: ollama/qwen3-coder:30b, ollama/gpt-oss:20b\n"
+        );
+        assert_eq!(
+            shown(None, &["qwen.gguf"]),
+            "  It runs here, at http://localhost:8080/v1: qwen.gguf\n"
+        );
+    }
 }
