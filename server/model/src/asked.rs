@@ -8,7 +8,7 @@ use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::{StatusCode, Url};
 use serde_json::Value;
 
-use crate::retry_after::retry_after;
+use crate::retry_after::{retry_after, retry_in_words};
 use crate::{ModelError, Secret, http};
 
 /// The most of a server's words that a person is shown.
@@ -192,6 +192,7 @@ impl Asked {
         retry_after: Option<Duration>,
     ) -> ModelError {
         let (provider, model, message) = (self.provider.clone(), self.model.clone(), message);
+        let retry_after = retry_after.or_else(|| retry_in_words(message));
         if status == 413 || (matches!(status, 400 | 422 | 500) && is_overflow(message, &codes)) {
             return ModelError::TooLong {
                 model,

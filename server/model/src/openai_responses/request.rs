@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::call::{callable, input};
 use crate::ids::Ids;
@@ -128,7 +128,8 @@ enum Item<'a> {
     Call(Called<'a>),
     Output(Answered<'a>),
     /// As it came.
-    Thought(Map<String, Value>),
+    #[serde(serialize_with = "as_object")]
+    Thought(Vec<(&'a str, &'a Value)>),
 }
 
 #[derive(Serialize)]
@@ -264,13 +265,25 @@ fn speak<'a>(one: Spoken<'a>, items: &mut Vec<Item<'a>>, ids: &mut Ids<'a>, with
     }
 }
 
-fn thought<'a>(content: &Value, without: Without) -> Option<Item<'a>> {
-    let mut item = content.as_object()?.clone();
+fn thought(content: &Value, without: Without) -> Option<Item<'_>> {
+    static NO_SUMMARY: Value = Value::Array(Vec::new());
     // What comes as null may not be sent as null.
-    item.retain(|key, value| !(value.is_null() || without.ids && key == "id"));
-    item.entry("summary")
-        .or_insert_with(|| Value::Array(Vec::new()));
-    Some(Item::Thought(item))
+    let is_sent =
+        |(key, value): &(&String, &Value)| !(value.is_null() || without.ids && *key == "id");
+    let item = content.as_object()?;
+    let fields = item
+        .iter()
+        .filter(is_sent)
+        .map(|(key, value)| (key.as_str(), value));
+    let mut fields: Vec<_> = fields.collect();
+    if fields.iter().all(|(key, _)| *key != "summary") {
+        fields.push(("summary", &NO_SUMMARY));
+    }
+    Some(Item::Thought(fields))
+}
+
+fn as_object<S: Serializer>(fields: &[(&str, &Value)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(fields.iter().copied())
 }
 
 fn content(part: Part<'_>) -> Content<'_> {

@@ -123,8 +123,8 @@ fn a_whole_answer_in_place_of_a_stream() {
 fn errors_inside_a_good_answer() {
     for (event, wanted) in [
         (
-            "event: error\ndata: {\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"slow down, sk-secret\",\"param\":null,\"sequence_number\":3}",
-            "p limits the rate of requests (429): slow down, [key]. Try again later, or choose another model",
+            "event: error\ndata: {\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"slow down, sk-secret. Please try again in 6.57s.\",\"param\":null,\"sequence_number\":3}",
+            "p limits the rate of requests (429): slow down, [key]. Please try again in 6.57s. Try again in 7 s",
         ),
         (
             "data: {\"type\":\"error\",\"error\":{\"type\":\"too_many_requests\",\"code\":\"too_many_requests\",\"message\":\"slow down\",\"param\":null}}",

@@ -183,6 +183,21 @@ fn ids_of_other_providers_are_made_to_fit_and_still_pair() {
 }
 
 #[test]
+fn a_thought_always_has_a_summary_to_go_back() {
+    for content in [
+        json!({"type": "reasoning", "id": "rs_1", "encrypted_content": "g"}),
+        json!({"type": "reasoning", "id": "rs_1", "encrypted_content": "g", "summary": null}),
+    ] {
+        let spoken = vec![thought("p/m", content), Block::text("y")];
+        let input = input_of(&[said(Role::Assistant, spoken)], Without::default());
+        assert_eq!(
+            input[0],
+            json!({"type": "reasoning", "id": "rs_1", "encrypted_content": "g", "summary": []})
+        );
+    }
+}
+
+#[test]
 fn what_was_refused_is_left_out() {
     let spoken = vec![thought("p/m", sealed("rs_1")), Block::text("y")];
     let messages = [Message::user("x"), said(Role::Assistant, spoken)];
