@@ -22,10 +22,11 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(asked: Arc<Asked>) -> Self {
+    /// `model` is the full name of who answers.
+    pub(super) fn new(asked: Arc<Asked>, model: &str) -> Self {
         Self {
             asked,
-            calls: Calls::default(),
+            calls: Calls::new(model),
             usage: None,
             finish: None,
             refused: false,
@@ -126,6 +127,9 @@ impl Answer {
     }
 
     fn delta(&mut self, delta: &Value, whole: bool, out: &mut Vec<StreamEvent>) {
+        if let Some(reasoning) = delta["reasoning_content"].as_str() {
+            self.calls.thought(reasoning);
+        }
         // Some send both, with the same text.
         if let Some(reasoning) =
             text(&delta["reasoning_content"]).or_else(|| text(&delta["reasoning"]))

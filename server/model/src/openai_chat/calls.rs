@@ -2,14 +2,18 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::{EXTRA_CONTENT, REASONING_CONTENT};
 use crate::call::new_id;
-use crate::{StreamEvent, arguments};
+use crate::{Api, Reasoning, Sealed, StreamEvent, arguments};
 
 /// The calls of one answer, in the order in which they began.
-#[derive(Default)]
 pub(super) struct Calls {
+    /// The full name of who calls.
+    model: String,
+    /// What was thought before the next call, if the server calls it as those do who want it back.
+    thought: Option<String>,
     open: Vec<Open>,
     /// So many of them, from the first, have been delivered.
     delivered: usize,
@@ -20,6 +24,8 @@ struct Open {
     id: String,
     name: String,
     arguments: String,
+    /// What Gemini wants back with the call: the signature of its thoughts.
+    extra: Option<Value>,
 }
 
 /// A piece of a call, as it came.
@@ -28,6 +34,7 @@ pub(super) struct Piece<'a> {
     id: &'a str,
     name: &'a str,
     arguments: Cow<'a, str>,
+    extra: Option<&'a Value>,
     /// It is no piece, but the call.
     whole: bool,
 }
@@ -47,12 +54,27 @@ impl<'a> Piece<'a> {
             id: text(&wire["id"]),
             name: text(&function["name"]),
             arguments,
+            extra: wire.get(EXTRA_CONTENT).filter(|extra| !extra.is_null()),
             whole,
         }
     }
 }
 
 impl Calls {
+    pub(super) fn new(model: &str) -> Self {
+        Self {
+            model: model.to_owned(),
+            thought: None,
+            open: Vec::new(),
+            delivered: 0,
+        }
+    }
+
+    /// Takes the next piece of what was thought, which may be empty.
+    pub(super) fn thought(&mut self, text: &str) {
+        self.thought.get_or_insert_default().push_str(text);
+    }
+
     /// Takes the next piece. When it begins a call, those before it that are whole are delivered.
     pub(super) fn take(&mut self, piece: &Piece, out: &mut Vec<StreamEvent>) {
         let Some(at) = self.position(piece) else {
@@ -64,6 +86,7 @@ impl Calls {
                 id: piece.id.to_owned(),
                 name: piece.name.to_owned(),
                 arguments: piece.arguments.clone().into_owned(),
+                extra: piece.extra.cloned(),
             });
             return;
         };
@@ -85,6 +108,9 @@ impl Calls {
             call.name.push_str(piece.name);
         }
         call.arguments.push_str(&piece.arguments);
+        if let Some(extra) = piece.extra {
+            call.extra = Some(extra.clone());
+        }
     }
 
     /// Delivers what is left, whole or not: the model has ended. Whether there was any call at all.
@@ -141,6 +167,24 @@ impl Calls {
         };
         if call.id.is_empty() || before.iter().any(|earlier| earlier.id == call.id) {
             call.id = new_id(self.delivered);
+        }
+        let mut content = Map::new();
+        let text = self.thought.take();
+        if let Some(text) = &text {
+            content.insert(REASONING_CONTENT.to_owned(), text.as_str().into());
+        }
+        if let Some(extra) = call.extra.take() {
+            content.insert(EXTRA_CONTENT.to_owned(), extra);
+        }
+        if !content.is_empty() {
+            out.push(StreamEvent::Thought(Reasoning {
+                text: text.unwrap_or_default(),
+                sealed: Some(Sealed {
+                    model: self.model.clone(),
+                    api: Api::OpenaiChat.as_str().to_owned(),
+                    content: Value::Object(content),
+                }),
+            }));
         }
         out.push(StreamEvent::ToolCall(arguments::call(
             call.id.clone(),

@@ -2,16 +2,23 @@
 
 use proptest::prelude::*;
 
+use std::sync::Arc;
+
 use super::answer::Answer;
 use crate::StreamEvent;
+use crate::asked::Asked;
 use crate::dialect_tests::{self, Outcome, shown};
 
+fn answer(asked: Arc<Asked>) -> Answer {
+    Answer::new(asked, "test/model")
+}
+
 fn read(chunks: &[&[u8]], cut: Option<&str>) -> Outcome {
-    dialect_tests::read(Answer::new, chunks, cut)
+    dialect_tests::read(answer, chunks, cut)
 }
 
 fn check_cut(stream: &str, cut: Option<&str>, wanted: &str) {
-    dialect_tests::check_cut(Answer::new, stream, cut, wanted);
+    dialect_tests::check_cut(answer, stream, cut, wanted);
 }
 
 fn check(stream: &str, wanted: &str) {
@@ -67,6 +74,61 @@ fn reasoning_has_several_names_and_is_said_once() {
         DONE,
     ]);
     check(&stream, "thinks abcd\ntext e\ndone End");
+}
+
+/// DeepSeek refuses calls without the thoughts that came before them, be they empty; Gemini calls without the signature.
+#[test]
+fn what_must_come_back_beside_a_call_is_kept_before_it() {
+    let call = |id: &str, more: &str| {
+        format!(
+            r#"{{"tool_calls":[{{"index":0,"id":"{id}","function":{{"name":"t","arguments":"{{}}"}}{more}}}]}}"#
+        )
+    };
+    let signed = call(
+        "a",
+        r#","extra_content":{"google":{"thought_signature":"s"}}"#,
+    );
+    let (a, b) = (call("a", ""), call("b", ""));
+    check(
+        &deltas(&[
+            r#"{"reasoning_content":"h","content":null}"#,
+            r#"{"reasoning_content":"m"}"#,
+            r#"{"reasoning_content":null,"content":"x"}"#,
+            &a,
+            &b,
+            CALLS,
+            "data: [DONE]",
+        ]),
+        r#"
+        thinks hm
+        text x
+        thought hm {"reasoning_content":"hm"}
+        call a t {}
+        call b t {}
+        done ToolCalls"#,
+    );
+    check(
+        &deltas(&[r#"{"reasoning_content":""}"#, &a, CALLS, "data: [DONE]"]),
+        "thought  {\"reasoning_content\":\"\"}\ncall a t {}\ndone ToolCalls",
+    );
+    check(
+        &deltas(&[&signed, &b, CALLS, "data: [DONE]"]),
+        r#"
+        thought  {"extra_content":{"google":{"thought_signature":"s"}}}
+        call a t {}
+        call b t {}
+        done ToolCalls"#,
+    );
+    // What no call follows needn't come back.
+    check(
+        &deltas(&[
+            r#"{"reasoning_content":"hm"}"#,
+            r#"{"content":"x"}"#,
+            STOP,
+            "data: [DONE]",
+        ]),
+        "thinks hm\ntext x\ndone End",
+    );
 }
 
 #[test]
@@ -295,7 +357,7 @@ fn a_whole_answer_in_place_of_a_stream() {
         r#"{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi","reasoning_content":"hm",
         "tool_calls":[{"id":"a","type":"function","function":{"name":"t","arguments":"{\"x\":1}"}},{"type":"function","function":{"name":"t","arguments":""}}]},
         "finish_reason":"tool_calls"}],"usage":{"prompt_tokens":5,"completion_tokens":2,"prompt_cache_hit_tokens":4}}"#,
-        "thinks hm\ntext hi\ncall a t {\"x\":1}\ncall * t {}\nusage 1 2 4 0\ndone ToolCalls",
+        "thinks hm\ntext hi\nthought hm {\"reasoning_content\":\"hm\"}\ncall a t {\"x\":1}\ncall * t {}\nusage 1 2 4 0\ndone ToolCalls",
     );
     check(
         r#" {"choices":[{"message":{"content":null},"finish_reason":"stop"}]}"#,

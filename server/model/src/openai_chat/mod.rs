@@ -23,6 +23,11 @@ const CHAT: Wire = Wire {
     headers: &[],
 };
 
+/// What was thought before calls: DeepSeek and others refuse a conversation in which it doesn't stand beside them again.
+const REASONING_CONTENT: &str = "reasoning_content";
+/// What Gemini adds to a call, and refuses the conversation without.
+const EXTRA_CONTENT: &str = "extra_content";
+
 /// A model behind a Chat Completions endpoint.
 pub(crate) struct OpenAiChat {
     pub(crate) id: String,
@@ -61,7 +66,7 @@ impl Provider for OpenAiChat {
         };
         let body = request::body(&self.model, reader, request, max_output, new_name);
         let (response, asked) = self.endpoint.post(&CHAT, &self.model, body, cancel).await?;
-        let answer = Answer::new(asked.clone());
+        let answer = Answer::new(asked.clone(), &self.id);
         Ok(stream::events(
             response,
             answer,

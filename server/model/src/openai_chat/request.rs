@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use super::{EXTRA_CONTENT, REASONING_CONTENT};
 use crate::call::{callable, input};
 use crate::ids::Ids;
 use crate::pairing::{Part, Reader, Spoken, Turn, turns};
@@ -65,6 +66,8 @@ enum Said<'a> {
     Assistant {
         /// Null beside calls, as OpenAI itself writes it.
         content: Option<Cow<'a, str>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<String>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
     },
@@ -122,6 +125,8 @@ struct Call<'a> {
     id: String,
     r#type: &'static str,
     function: Function<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a Value>,
 }
 
 #[derive(Serialize)]
@@ -188,13 +193,28 @@ fn messages<'a>(request: &'a Request, reader: Reader<'_>) -> Vec<Said<'a>> {
                     Spoken::Thought { .. } | Spoken::Call(_) => None,
                 };
                 let texts: Vec<_> = spoken.iter().filter_map(text).collect();
+                let mut thought: Option<String> = None;
+                let mut extra = None;
+                let mut tool_calls = Vec::new();
+                for one in &spoken {
+                    match one {
+                        Spoken::Text(_) => {}
+                        // It stands before the call that it came with.
+                        Spoken::Thought { content, .. } => {
+                            if let Some(text) = content[REASONING_CONTENT].as_str() {
+                                thought.get_or_insert_default().push_str(text);
+                            }
+                            extra = content.get(EXTRA_CONTENT);
+                        }
+                        Spoken::Call(one) => {
+                            tool_calls.push(call(one, ids.call(&one.id), extra.take()));
+                        }
+                    }
+                }
                 said.push(Said::Assistant {
                     content: (!texts.is_empty()).then(|| joined(&texts)),
-                    tool_calls: spoken
-                        .iter()
-                        .filter_map(|one| one.call())
-                        .map(|one| call(one, ids.call(&one.id)))
-                        .collect(),
+                    reasoning_content: thought,
+                    tool_calls,
                 });
             }
             Turn::Results(outcomes) => {
@@ -216,7 +236,7 @@ fn joined<'a>(texts: &[&'a str]) -> Cow<'a, str> {
     }
 }
 
-fn call(call: &ToolCall, id: String) -> Call<'_> {
+fn call<'a>(call: &'a ToolCall, id: String, extra_content: Option<&'a Value>) -> Call<'a> {
     Call {
         id,
         r#type: "function",
@@ -224,6 +244,7 @@ fn call(call: &ToolCall, id: String) -> Call<'_> {
             name: callable(&call.name),
             arguments: input(call).to_string(),
         },
+        extra_content,
     }
 }
 
@@ -232,7 +253,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Block, Image, Message, Role};
+    use crate::{Block, Image, Message, Reasoning, Role, Sealed};
 
     const READER: Reader<'_> = Reader {
         model: "p/m",
@@ -306,6 +327,48 @@ mod tests {
                 "stream": true,
                 "stream_options": {"include_usage": true},
             })
+        );
+    }
+
+    #[test]
+    fn thoughts_stand_beside_the_calls_that_they_came_with() {
+        let thought = |model: &str, content: Value| {
+            Block::Reasoning(Reasoning {
+                text: "hm".into(),
+                sealed: Some(Sealed {
+                    model: model.into(),
+                    api: "openai-chat".into(),
+                    content,
+                }),
+            })
+        };
+        let signature = json!({"google": {"thought_signature": "s"}});
+        let said = |model: &str| {
+            said(vec![Message {
+                role: Role::Assistant,
+                blocks: vec![
+                    tool_call("c1", "read", json!({}), None),
+                    thought(
+                        model,
+                        json!({"reasoning_content": "hm", "extra_content": signature}),
+                    ),
+                    tool_call("c2", "read", json!({}), None),
+                    tool_call("c3", "read", json!({}), None),
+                ],
+            }])[0]
+                .clone()
+        };
+        let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "read", "arguments": "{}"}});
+        let mut signed = call("c2");
+        signed["extra_content"] = signature.clone();
+        assert_eq!(
+            said("p/m"),
+            json!({"role": "assistant", "content": null, "reasoning_content": "hm", "tool_calls": [call("c1"), signed, call("c3")]})
+        );
+        // Another's.
+        assert_eq!(
+            said("p/other"),
+            json!({"role": "assistant", "content": null, "tool_calls": [call("c1"), call("c2"), call("c3")]})
         );
     }
 
