@@ -217,6 +217,9 @@ impl Asked {
                 provider,
                 status,
                 message,
+                // What is used up stays so until somebody pays.
+                passes: matches!(status, 408 | 409 | 429 | 500..)
+                    && codes.iter().all(|code| code != "insufficient_quota"),
                 retry_after,
             },
         }

@@ -100,7 +100,7 @@ pub enum ModelError {
         message: String,
     },
     /// Any other answer that is none: 400, 402, 429, 5xx and the rest.
-    #[error("{provider} {}: {message}{}", describe(*.status), retry(*.status, *.retry_after))]
+    #[error("{provider} {}: {message}{}", describe(*.status), retry(*.passes, *.retry_after))]
     Status {
         /// The provider.
         provider: String,
@@ -108,6 +108,8 @@ pub enum ModelError {
         status: u16,
         /// What it said.
         message: String,
+        /// Whether the same request may do later what it did not now.
+        passes: bool,
         /// When it may be tried again, if the provider said so.
         retry_after: Option<Duration>,
     },
@@ -168,16 +170,14 @@ fn describe(status: u16) -> String {
     }
 }
 
-fn retry(status: u16, after: Option<Duration>) -> String {
+fn retry(passes: bool, after: Option<Duration>) -> String {
     match after {
+        _ if !passes => String::new(),
         Some(after) => format!(
             ". Try again in {} s",
             after.as_secs() + u64::from(after.subsec_nanos() > 0)
         ),
-        None if status == 429 || status >= 500 => {
-            ". Try again later, or choose another model".to_owned()
-        }
-        None => String::new(),
+        None => ". Try again later, or choose another model".to_owned(),
     }
 }
 
@@ -192,6 +192,7 @@ mod tests {
                 provider: "openai".into(),
                 status,
                 message: "no".into(),
+                passes: matches!(status, 429 | 529),
                 retry_after: ms.map(Duration::from_millis),
             }
             .to_string()
