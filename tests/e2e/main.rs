@@ -13,6 +13,7 @@ mod models;
 mod neovim;
 mod neovim_files;
 mod order;
+mod patience;
 mod profiles;
 mod runs;
 mod servers;

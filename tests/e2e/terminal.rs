@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 use serde_json::{Value, json};
 use tests::client::binary;
 use tests::fixtures::Project;
-use tests::model::{Ending, Reply, ScriptedModel};
+use tests::model::{Reply, ScriptedModel};
 use tokio::{io::AsyncWriteExt as _, process::Command};
 
 /// A project with the scripted model in the person's own configuration.
@@ -129,8 +129,7 @@ async fn events_are_one_json_object_a_line_and_nothing_else() {
 #[tokio::test]
 async fn exit_codes_say_how_it_ended() {
     let project = Project::with(&[("a.txt", "one\n")]);
-    let model =
-        ScriptedModel::start([Reply::text("").ending(Ending::Cut { after: 0 }).into()]).await;
+    let model = ScriptedModel::start([Reply::status(400, &[], "no").into()]).await;
     configure(&project, &model);
     let (code, _, err) = run(&project, &["run", "--prompt", "x"]).await;
     assert_eq!(code, 1, "{err}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use langserver::{Diagnostic, Pool};
-use model::{Catalogue, ModelError, Provider};
+use model::{Catalogue, ModelError, Patience, Provider, Resilient};
 use thiserror::Error;
 use tools::Registry;
 use workspace::Workspace;
@@ -36,6 +36,8 @@ pub struct RunRequest {
     pub model: Option<String>,
     /// Only tools that change nothing.
     pub read_only: bool,
+    /// What it may cost, in USD; unset: what is configured.
+    pub max_cost: Option<f64>,
     /// Go on with this session.
     pub session: Option<String>,
 }
@@ -59,23 +61,34 @@ pub enum StartError {
 #[error("session: there is no session {0:?}")]
 pub struct UnknownSession(pub String);
 
+/// Who answers, and what that may cost.
+#[derive(Clone)]
+pub struct Models {
+    /// Those that there are.
+    pub catalogue: Catalogue,
+    /// What a run uses that names none.
+    pub default: String,
+    /// What answers when that has failed for good.
+    pub fallback: Option<String>,
+    /// What a run may cost, in USD.
+    pub max_cost: Option<f64>,
+}
+
 /// Starts runs and keeps their sessions.
 pub struct Agent {
     pub(crate) config: AgentConfig,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) tools: Registry,
-    models: Catalogue,
-    default_model: String,
+    pub(crate) models: Models,
     sessions: Sessions,
 }
 
 impl Agent {
-    /// `default_model` is what a run uses when it names none.
+    /// Puts it together.
     pub fn new(
         config: AgentConfig,
-        default_model: String,
-        models: Catalogue,
+        models: Models,
         workspace: Arc<Workspace>,
         pool: Arc<Pool>,
     ) -> Arc<Self> {
@@ -86,7 +99,6 @@ impl Agent {
             pool,
             tools,
             models,
-            default_model,
             sessions: Sessions::default(),
         })
     }
@@ -97,7 +109,7 @@ impl Agent {
         request: RunRequest,
         observer: Arc<dyn Observer>,
     ) -> Result<String, StartError> {
-        let model = request.model.as_deref().unwrap_or(&self.default_model);
+        let model = request.model.as_deref().unwrap_or(&self.models.default);
         let provider = self.provider(model)?;
         let session = match &request.session {
             None => self.sessions.create(title(&request)),
@@ -143,7 +155,7 @@ impl Agent {
 
     /// The model that a run uses when it names none.
     pub fn default_model(&self) -> &str {
-        &self.default_model
+        &self.models.default
     }
 
     /// Waits until no run works on this session.
@@ -165,10 +177,25 @@ impl Agent {
     }
 
     fn provider(&self, model: &str) -> Result<Arc<dyn Provider>, ModelError> {
-        if model == quickfix::ID {
-            return Ok(Arc::new(Quickfix));
+        let first = self.one(model)?;
+        let fallback = self.models.fallback.as_deref();
+        let fallback = fallback
+            .filter(|fallback| *fallback != model)
+            .map(|fallback| self.one(fallback))
+            .transpose();
+        let fallback = fallback.unwrap_or_else(|error| {
+            tracing::warn!(%error, "there is no fallback_model");
+            None
+        });
+        let patience = Patience::default();
+        Ok(Arc::new(Resilient::new(first, fallback, patience)))
+    }
+
+    fn one(&self, model: &str) -> Result<Arc<dyn Provider>, ModelError> {
+        match model {
+            quickfix::ID => Ok(Arc::new(Quickfix)),
+            _ => self.models.catalogue.resolve(model),
         }
-        self.models.resolve(model)
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a run says of itself. Every step is an [`Event`]; doors only read them, and the wire form is
 //! the same for `copydesk/event` and `copydesk run --json`. Nothing here knows who listens.
 
-use model::Usage;
 use serde_json::{Map, Value, json};
 use workspace::{Applied, ByteRange, Encoding, Position};
+
+use crate::spent::Spent;
 
 /// Listens to one run. Called in order, from the run's own task: it must note and return.
 pub trait Observer: Send + Sync {
@@ -73,8 +74,8 @@ pub enum EventKind {
     },
     /// What the run has used so far.
     Usage(
-        /// Tokens so far.
-        Usage,
+        /// Tokens and money so far.
+        Spent,
     ),
     /// Something that a person should know.
     Notice {
@@ -90,7 +91,7 @@ pub enum EventKind {
         /// The documents that the run changed.
         files: Vec<String>,
         /// What the run used.
-        usage: Usage,
+        usage: Spent,
         /// What became of the problems, of a run that was to fix some and was done. Doors of people tell it by their own
         /// means: it has no wire form.
         cure: Option<Cure>,
@@ -184,7 +185,7 @@ impl EventKind {
                 json!({ "id": id, "ok": ok, "title": title, "output": output, "truncated": truncated }),
             ),
             EventKind::Edit { applied } => ("edit", edit_json(applied, encoding)),
-            EventKind::Usage(usage) => ("usage", usage_json(usage)),
+            EventKind::Usage(usage) => ("usage", usage.to_json()),
             EventKind::Notice { message } => ("notice", json!({ "message": message })),
             EventKind::Finished {
                 status,
@@ -194,7 +195,7 @@ impl EventKind {
                 cure: _,
             } => (
                 "finished",
-                json!({ "status": status.as_str(), "message": message, "files": files, "usage": usage_json(usage) }),
+                json!({ "status": status.as_str(), "message": message, "files": files, "usage": usage.to_json() }),
             ),
         }
     }
@@ -220,17 +221,6 @@ fn edit_json(applied: &Applied, encoding: Encoding) -> Value {
 pub fn range_json(range: workspace::Range) -> Value {
     let position = |at: Position| json!({ "line": at.line, "character": at.character });
     json!({ "start": position(range.start), "end": position(range.end) })
-}
-
-/// What was used, as events and `copydesk.status` tell it. `cost` is null until the catalogue knows prices for the model.
-pub fn usage_json(usage: &Usage) -> Value {
-    json!({
-        "input": usage.input,
-        "output": usage.output,
-        "cacheRead": usage.cache_read,
-        "cacheWrite": usage.cache_write,
-        "cost": Value::Null,
-    })
 }
 
 /// Where a run looks: a document, and a part of it.

@@ -9,11 +9,12 @@ mod prompt;
 pub mod quickfix;
 mod run;
 mod session;
+mod spent;
 mod time;
 
-pub use agent::{Agent, RunRequest, StartError, Task, UnknownSession};
+pub use agent::{Agent, Models, RunRequest, StartError, Task, UnknownSession};
 pub use config::AgentConfig;
-pub use event::{Cure, Event, EventKind, Focus, Observer, Status, range_json, usage_json};
-pub use model::Usage;
+pub use event::{Cure, Event, EventKind, Focus, Observer, Status, range_json};
 pub use session::{RunInfo, SessionInfo};
+pub use spent::Spent;
 pub use time::rfc3339;

@@ -2,13 +2,14 @@
 //! It never speaks to a person: all that happens goes out as events.
 
 mod calls;
+mod cost;
 mod later;
 mod stream;
 
 use std::{sync::Arc, time::Duration};
 
 use langserver::{Diagnosis, Diagnostic, Severity};
-use model::{Message, Provider, Request, Role, Stop, ToolSpec, Usage};
+use model::{Message, Provider, Request, Role, Stop, ToolSpec};
 use tokio_util::sync::CancellationToken;
 use tools::{Context, aftermath, hints, problems::Problem};
 use workspace::{ByteRange, Snapshot};
@@ -18,6 +19,7 @@ use crate::{
     event::{Cure, EventKind, Observer, Status},
     prompt,
     session::Session,
+    spent::Spent,
 };
 use later::Open;
 use stream::Outlet;
@@ -32,7 +34,9 @@ pub(crate) struct Run {
     request: RunRequest,
     cancel: CancellationToken,
     outlet: Arc<Outlet>,
-    usage: Usage,
+    spent: Spent,
+    /// How much of the last request the provider had in its cache, or has now.
+    cached: u64,
     last_text: String,
     cure: Option<Cure>,
     /// What servers had not finished about the changes so far.
@@ -72,7 +76,8 @@ impl Run {
             agent,
             provider,
             request,
-            usage: Usage::default(),
+            spent: Spent::default(),
+            cached: 0,
             last_text: String::new(),
             cure: None,
             open: None,
@@ -84,7 +89,7 @@ impl Run {
                 Err(error) => {
                     tracing::error!(%error, "a run panicked");
                     let message = "an internal error ended the run; what it had changed stays, and the log has the details";
-                    (Status::Failed, message.to_owned(), Usage::default(), None)
+                    (Status::Failed, message.to_owned(), Spent::default(), None)
                 }
             };
             // A door that was told of the end must find the session at rest.
@@ -99,7 +104,7 @@ impl Run {
         });
     }
 
-    async fn work(mut self) -> (Status, String, Usage, Option<Cure>) {
+    async fn work(mut self) -> (Status, String, Spent, Option<Cure>) {
         let end = self.steps().await;
         let (status, message) = match end {
             Ok(()) => (Status::Done, self.last_text.trim().to_owned()),
@@ -107,7 +112,7 @@ impl Run {
             Err(End::Failed(message)) => (Status::Failed, message),
             Err(End::Denied(message)) => (Status::Denied, message),
         };
-        (status, message, self.usage, self.cure)
+        (status, message, self.spent, self.cure)
     }
 
     async fn steps(&mut self) -> Result<(), End> {
@@ -125,6 +130,7 @@ impl Run {
             },
             model: self.provider.id().to_owned(),
         });
+        self.tell_of_unpriced();
         let problems = match &self.request.task {
             Task::Fix(problems) if problems.is_empty() => match self.look(&cx).await? {
                 Some(found) => found,
@@ -183,6 +189,7 @@ impl Run {
     async fn converse(&mut self, request: &mut Request, cx: &Context) -> Result<(), End> {
         for _ in 0..self.agent.config.max_steps {
             self.session.set_step("Thinking");
+            self.afford(request)?;
             let answer = self.ask(request).await?;
             let (text, calls) = (answer.text(), answer.calls());
             let goes_on = answer.stop == Stop::Paused && calls.is_empty();

@@ -114,9 +114,22 @@ pub struct RunOptions {
     /// Only look; change nothing.
     #[arg(long)]
     pub read_only: bool,
+    /// What it may cost, in USD; it stops before a step that would take it past that.
+    #[arg(long, value_name = "USD", value_parser = cost)]
+    pub max_cost: Option<f64>,
     /// The workspace folder; the current folder if left out.
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
+}
+
+fn cost(text: &str) -> Result<f64, String> {
+    let cost: f64 = text
+        .parse()
+        .map_err(|_| "it must be a number, e.g. 0.50".to_owned())?;
+    match cost.is_finite() && cost > 0.0 {
+        true => Ok(cost),
+        false => Err("it must be more than nothing".to_owned()),
+    }
 }
 
 /// The languages that `try` has a sample for.

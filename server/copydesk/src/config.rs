@@ -24,6 +24,10 @@ use layer::Layer;
 pub struct Config {
     /// `provider/model` of runs that name none.
     pub model: Option<String>,
+    /// What answers when that has failed for good.
+    pub fallback_model: Option<String>,
+    /// What a run may cost, in USD.
+    pub max_cost: Option<f64>,
     /// How models are reached.
     pub providers: BTreeMap<String, ProviderConfig>,
     /// Language servers, over the built-in catalogue.

@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use agent::Agent;
+use agent::{Agent, Models};
 use langserver::{Limits, Pool};
 use model::Catalogue;
 use serde_json::Value;
@@ -27,15 +27,14 @@ pub fn build(roots: &[PathBuf], options: &Value, workspace: &Arc<Workspace>) -> 
     let servers = langserver::catalogue::merged(&config.language_servers);
     let bounds = config.language_server_pool.bounds();
     let pool = Pool::bounded(servers, workspace.clone(), Limits::default(), bounds);
-    let models = Catalogue::new(config.providers);
-    let default_model = config.model.unwrap_or_else(|| models.default_model());
-    let agent = Agent::new(
-        config.agent,
-        default_model,
-        models,
-        workspace.clone(),
-        pool.clone(),
-    );
+    let catalogue = Catalogue::new(config.providers);
+    let models = Models {
+        default: config.model.unwrap_or_else(|| catalogue.default_model()),
+        catalogue,
+        fallback: config.fallback_model,
+        max_cost: config.max_cost,
+    };
+    let agent = Agent::new(config.agent, models, workspace.clone(), pool.clone());
     Rooms {
         agent,
         pool,

@@ -90,6 +90,7 @@ async fn start(task: Task, file: Option<String>, options: RunOptions) -> anyhow:
         focus,
         model: options.model,
         read_only: options.read_only,
+        max_cost: options.max_cost,
         session: None,
     };
     let mut interrupts = Interrupts::listen()?;

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent::{Event, EventKind, Observer, Usage};
+use agent::{Event, EventKind, Observer, Spent};
 
 use crate::connection::Connection;
 use crate::progress::Progress;
@@ -18,7 +18,7 @@ pub(crate) struct RunObserver {
 #[derive(Default)]
 struct State {
     progress: Option<Progress>,
-    used: Usage,
+    used: Spent,
 }
 
 impl RunObserver {

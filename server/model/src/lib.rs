@@ -16,6 +16,7 @@ mod conversation;
 mod dialect_tests;
 mod endpoint;
 mod error;
+mod estimate;
 mod http;
 mod ids;
 mod key;

@@ -4,6 +4,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -34,11 +35,12 @@ impl Default for Patience {
     }
 }
 
-/// A model with patience, and one to take its place.
+/// A model with patience, and one to take its place; once it has, for good.
 pub struct Resilient {
     first: Arc<dyn Provider>,
     fallback: Option<Arc<dyn Provider>>,
     patience: Patience,
+    has_fallen: Arc<AtomicBool>,
 }
 
 impl Resilient {
@@ -52,18 +54,26 @@ impl Resilient {
             first,
             fallback,
             patience,
+            has_fallen: Arc::default(),
         }
+    }
+
+    /// The one that answers now.
+    fn present(&self) -> &Arc<dyn Provider> {
+        let fallen = self.has_fallen.load(Ordering::Relaxed);
+        let fallback = self.fallback.as_ref().filter(|_| fallen);
+        fallback.unwrap_or(&self.first)
     }
 }
 
 #[async_trait]
 impl Provider for Resilient {
     fn id(&self) -> &str {
-        self.first.id()
+        self.present().id()
     }
 
     fn facts(&self) -> ModelConfig {
-        self.first.facts()
+        self.present().facts()
     }
 
     /// What goes wrong comes as a step of the answer: by then it may have been tried for minutes.
@@ -72,9 +82,11 @@ impl Provider for Resilient {
         request: &Request,
         cancel: &CancellationToken,
     ) -> Result<EventStream, ModelError> {
+        let fallen = self.has_fallen.load(Ordering::Relaxed);
         let asking = Asking {
-            provider: self.first.clone(),
-            fallback: self.fallback.clone(),
+            provider: self.present().clone(),
+            fallback: self.fallback.clone().filter(|_| !fallen),
+            has_fallen: self.has_fallen.clone(),
             patience: self.patience,
             request: request.clone(),
             cancel: cancel.clone(),
@@ -93,6 +105,7 @@ impl Provider for Resilient {
 struct Asking {
     provider: Arc<dyn Provider>,
     fallback: Option<Arc<dyn Provider>>,
+    has_fallen: Arc<AtomicBool>,
     patience: Patience,
     request: Request,
     cancel: CancellationToken,
@@ -186,6 +199,7 @@ impl Asking {
             Some(fallback) => {
                 let message = format!("{error}. {} answers instead", fallback.id());
                 self.provider = fallback;
+                self.has_fallen.store(true, Ordering::Relaxed);
                 self.tries = 0;
                 self.phase = Phase::Wait(Duration::ZERO);
                 Ok(StreamEvent::Notice(message))

@@ -116,8 +116,9 @@ impl Run {
                 StreamEvent::Notice(message) => self.outlet.emit(EventKind::Notice { message }),
                 StreamEvent::Again => answer.blocks.clear(),
                 StreamEvent::Usage(usage) => {
-                    self.usage += usage;
-                    self.outlet.emit(EventKind::Usage(self.usage));
+                    self.cached = usage.cache_read + usage.cache_write;
+                    self.spent.add(usage, self.provider.facts().cost);
+                    self.outlet.emit(EventKind::Usage(self.spent));
                 }
                 StreamEvent::Done(stop) => {
                     answer.stop = stop;

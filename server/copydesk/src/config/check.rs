@@ -8,7 +8,7 @@ use super::{Config, layer::Layer};
 /// Every key that there is. `*` stands for any name, `null` for a value without further keys.
 fn shape() -> Value {
     json!({
-        "model": null,
+        "model": null, "fallback_model": null, "max_cost": null,
         "providers": { "*": {
             "api": null, "base_url": null, "api_key_env": null, "api_key_command": null,
             "headers": null,

@@ -66,6 +66,7 @@ pub(super) async fn run(connection: &Arc<Connection>, argument: Argument) -> Res
         focus,
         model,
         read_only: read_only.unwrap_or_default(),
+        max_cost: None,
         session,
     };
     let named = request.model.is_some();

@@ -63,6 +63,7 @@ pub(super) async fn run(connection: &Arc<Connection>, argument: Argument) -> Res
         focus: Some(focus),
         model: None,
         read_only: false,
+        max_cost: None,
         session: None,
     };
     started(connection, connection.start(request))

@@ -163,6 +163,7 @@ mod tests {
                     provider,
                     status,
                     message,
+                    passes: false,
                     retry_after: None,
                 },
             }

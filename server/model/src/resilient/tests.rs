@@ -8,7 +8,8 @@ use tokio::time::Instant;
 use super::*;
 use crate::ToolCall;
 
-type Try = Result<Vec<Result<StreamEvent, ModelError>>, ModelError>;
+type Step = Result<StreamEvent, ModelError>;
+type Try = Result<Vec<Step>, ModelError>;
 
 /// A model whose answers are written down.
 struct Script {
@@ -52,20 +53,24 @@ fn status(status: u16, retry_after: Option<u64>) -> ModelError {
     }
 }
 
-fn text(text: &str) -> Result<StreamEvent, ModelError> {
+#[allow(clippy::unnecessary_wraps, reason = "it stands among others that fail")]
+fn text(text: &str) -> Step {
     Ok(StreamEvent::Text(text.into()))
 }
 
-fn done() -> Result<StreamEvent, ModelError> {
+#[allow(clippy::unnecessary_wraps, reason = "it stands among others that fail")]
+fn done() -> Step {
     Ok(StreamEvent::Done(Stop::End))
 }
 
-fn call() -> Result<StreamEvent, ModelError> {
+#[allow(clippy::unnecessary_wraps, reason = "it stands among others that fail")]
+fn call() -> Step {
     Ok(StreamEvent::ToolCall(ToolCall {
         id: "c".into(),
         name: "read".into(),
         input: json!({}),
         malformed: None,
+        repaired: None,
     }))
 }
 
@@ -213,6 +218,22 @@ async fn another_model_answers_in_its_place() {
         "{end}"
     );
     assert!(end.ends_with("| hi | End"), "{end}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn once_it_has_it_stays() {
+    let first = Script::new("p/m", [Err(status(400, None))]);
+    let other = Script::new("q/n", [Ok(vec![done()]), Ok(vec![done()])]);
+    let model = Resilient::new(first, Some(other.clone()), Patience::default());
+    assert_eq!(model.id(), "p/m");
+    let cancel = CancellationToken::new();
+    for _ in 0..2 {
+        let stream = model.stream(&Request::default(), &cancel).await.unwrap();
+        let steps: Vec<_> = stream.collect().await;
+        assert_eq!(steps.last(), Some(&done()));
+        assert_eq!(model.id(), "q/n");
+    }
+    assert_eq!(other.left(), 0);
 }
 
 #[tokio::test(start_paused = true)]
