@@ -4,6 +4,7 @@
 //! and never changes a document.
 
 mod answer;
+mod blocking;
 pub mod catalogue;
 mod client;
 mod config;

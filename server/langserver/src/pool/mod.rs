@@ -37,6 +37,7 @@ use self::{
 };
 use crate::{
     answer::{Caution, Diagnosis, Diagnostic, QueryError, ServerStatus},
+    blocking::blocking,
     client::{Patience, until_ready},
     config::{PoolConfig, Servers},
     queries::Question,
@@ -282,7 +283,7 @@ impl Pool {
     }
 
     /// The document's newest text and its server's slot. Where the disk has to be read for the text, all that is to be looked
-    /// up there is, on one thread that may block: every turn to another one costs as much as the looking.
+    /// up there is, in one go.
     async fn found(&self, uri: &DocumentUri) -> Result<(Snapshot, Arc<Slot>), QueryError> {
         if let Some(snapshot) = self.workspace.buffers().get(uri) {
             let slot = self.slot(&snapshot)?;
@@ -296,8 +297,7 @@ impl Pool {
             let slot = pool.slot_in(&mut reading, &snapshot)?;
             Ok((snapshot, slot))
         };
-        let found = tokio::task::spawn_blocking(found).await;
-        found.unwrap_or_else(|error| Err(unreadable(error)))
+        blocking(found).await?
     }
 
     async fn read(&self, uri: &DocumentUri) -> Result<Snapshot, QueryError> {
@@ -306,14 +306,13 @@ impl Pool {
         }
         let (workspace, uri) = (self.workspace.clone(), uri.clone());
         let read = move || workspace.read(&uri).map_err(unreadable);
-        let read = tokio::task::spawn_blocking(read).await;
-        read.unwrap_or_else(|error| Err(unreadable(error)))
+        blocking(read).await?
     }
 
     /// Those of these documents that no `.copydeskignore` hides. Nothing is told of the others, though an editor has them open.
     async fn unhidden(&self, mut documents: Vec<Snapshot>) -> Vec<Snapshot> {
         let workspace = self.workspace.clone();
-        let looked = tokio::task::spawn_blocking(move || {
+        let looked = blocking(move || {
             documents.retain(|one| {
                 let path = one.uri.path();
                 path.is_none_or(|path| !workspace.is_ignored_for_model(path))

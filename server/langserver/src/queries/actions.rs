@@ -5,9 +5,10 @@ use std::{path::Path, sync::Arc};
 use serde_json::{Value, json};
 use workspace::{ByteRange, DocumentUri, Reading, Snapshot, Workspace};
 
-use super::{Question, about_range, blocking, change::changes};
+use super::{Question, about_range, change::changes};
 use crate::{
     answer::{Answer, CodeAction, Diagnostic, FileChange, QueryError},
+    blocking::blocking,
     client::Patience,
     server::{Had, Source, Turn},
     wire::{self, Read},

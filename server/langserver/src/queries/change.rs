@@ -13,12 +13,10 @@ use workspace::{
     Revision, Snapshot, Text, Workspace,
 };
 
-use super::{
-    blocking,
-    texts::{Missing, is_past, text_of},
-};
+use super::texts::{Missing, is_past, text_of};
 use crate::{
     answer::{FileChange, FileEdit, QueryError},
+    blocking::blocking,
     mirror::language,
     server::{Had, Source},
     wire::{self, DocumentEdit, Step},

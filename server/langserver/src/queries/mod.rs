@@ -234,14 +234,6 @@ impl Question {
     }
 }
 
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, QueryError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| QueryError::Unreadable(error.to_string()))
-}
-
 fn about_position(about: &About<'_>, asked: &Snapshot, at: ByteOffset) -> Value {
     let at = moved(about, asked, ByteRange { start: at, end: at }).start;
     json!({

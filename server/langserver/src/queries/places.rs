@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use serde_json::{Value, json};
 use workspace::{ByteOffset, DocumentUri, Reading};
 
-use super::{Question, about_position, blocking};
+use super::{Question, about_position};
 use crate::{
     answer::{Answer, Location, QueryError},
+    blocking::blocking,
     server::{About, Had},
     wire::{self, Place, Read},
 };

@@ -11,9 +11,10 @@ use workspace::{
     DiskForm, DocumentUri, Encoding, Origin, Range, Reading, Snapshot, Text, Workspace,
 };
 
-use super::{Question, blocking};
+use super::Question;
 use crate::{
     answer::{Location, QueryError},
+    blocking::blocking,
     server::Had,
     wire::Place,
 };
