@@ -196,8 +196,8 @@ async fn what_changed_meanwhile_is_told_as_that() {
         able["implementationProvider"] = json!(true);
         let place = |name: &str| json!({"uri": uri(name), "range": at(0, 3, 4)});
         let path = uri("b.rs").replace("file://", "");
-        // The clock of the disk may stand still for some milliseconds.
-        let late = "touch $0.mark; until [ $0 -nt $0.mark ]; do touch $0; done";
+        // The clock of the disk goes in steps of some milliseconds, and may lag behind ours by one.
+        let late = "touch -d @$(date +%s.%N) $0.mark; until [ $0 -nt $0.mark ]; do touch $0; done";
         let late = json!({"run": ["sh", "-c", late, path]});
         let found = |name: &str| json!({"name": "fit", "kind": 12, "location": place(name)});
         let edge =
