@@ -30,9 +30,11 @@ async fn play(
     open: &[(&str, Option<&str>)],
     call: Value,
 ) -> Outcome {
-    // It asks again as long as it is told to.
+    // It asks again as long as it is told to. What was changed is so, though its consequences be known only later.
+    let is_early =
+        |told: &str| told.contains("still indexing") && told.contains("nothing was changed");
     let model = ScriptedModel::answering(move |asked: &Asked| match asked.tool_results().last() {
-        Some((_, told)) if !told.contains("still indexing") => Reply::text(*told),
+        Some((_, told)) if !is_early(told) => Reply::text(*told),
         _ => Reply::call("lsp", call.clone()),
     })
     .await;

@@ -31,18 +31,19 @@ async fn converse(socket: TcpStream, shared: &Shared) -> io::Result<()> {
     let (read, mut write) = socket.into_split();
     let mut read = BufReader::new(read);
     while let Some(request) = Request::read(&mut read).await? {
-        let kept = {
-            let answering = answer(&request, shared, &mut write);
-            tokio::select! {
-                kept = answering => kept?,
-                () = closed(&mut read) => {
-                    shared.count(|counts| counts.abandoned += 1);
-                    return Ok(());
-                }
-            }
+        let answering = answer(&request, shared, &mut write);
+        let kept = tokio::select! {
+            kept = answering => kept.ok(),
+            () = closed(&mut read) => None,
         };
-        if !kept {
-            break;
+        match kept {
+            Some(true) => {}
+            Some(false) => break,
+            // That nobody listens any more is seen by what is written as well.
+            None => {
+                shared.count(|counts| counts.abandoned += 1);
+                break;
+            }
         }
     }
     Ok(())
