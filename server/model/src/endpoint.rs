@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::asked::Asked;
 use crate::key::Key;
-use crate::{ModelError, Secret, http};
+use crate::rest::Rest;
+use crate::stream::Decode;
+use crate::{EventStream, ModelError, Secret, http, stream};
 
 /// A refusal that is longer than this is no refusal.
 const REFUSAL: usize = 64 * 1024;
@@ -27,6 +29,8 @@ pub(crate) struct Endpoint {
     pub(crate) headers: BTreeMap<String, Secret>,
     /// How long the provider may say nothing.
     pub(crate) idle: Duration,
+    /// What is left of its last answer.
+    pub(crate) rest: Rest,
 }
 
 /// How a wire format is sent.
@@ -41,8 +45,28 @@ pub(crate) struct Wire {
 }
 
 impl Endpoint {
-    /// Sends the body. The answer has a good status; what it says is not looked at yet.
-    pub(crate) async fn post(
+    /// Sends the body, and gives the steps of the answer as `reader` makes them out.
+    pub(crate) async fn ask<D: Decode>(
+        &self,
+        wire: &Wire,
+        model: &str,
+        body: Vec<u8>,
+        reader: impl FnOnce(Arc<Asked>) -> D,
+        cancel: &CancellationToken,
+    ) -> Result<EventStream, ModelError> {
+        let (response, asked) = self.post(wire, model, body, cancel).await?;
+        Ok(stream::events(
+            response,
+            reader(asked.clone()),
+            asked,
+            self.idle,
+            self.rest.clone(),
+            cancel.clone(),
+        ))
+    }
+
+    /// The answer has a good status; what it says is not looked at yet.
+    async fn post(
         &self,
         wire: &Wire,
         model: &str,
@@ -59,6 +83,11 @@ impl Endpoint {
         });
         let headers = self.headers(key.as_ref(), wire)?;
         let client = http::client(&asked.url).map_err(|error| asked.unreachable(&error))?;
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(ModelError::Cancelled),
+            () = self.rest.over() => {}
+        }
         let sending = client
             .post(asked.url.clone())
             .headers(headers)

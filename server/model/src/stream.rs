@@ -12,14 +12,12 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::asked::Asked;
+use crate::halves::Halves;
+use crate::rest::Rest;
 use crate::{EventStream, ModelError, StreamEvent, sse};
 
 /// How long to wait for the usage and the last event once the model has said that it ends.
 const TAIL: Duration = Duration::from_secs(5);
-/// How long the rest of a complete answer may take, so that its connection can be used again.
-const DRAIN: Duration = Duration::from_secs(1);
-/// So much of that the reader waits for.
-const LINGER: Duration = Duration::from_millis(20);
 /// A provider that only sends signs of life is given this many idle timeouts.
 const ALIVE: u32 = 10;
 /// No answer is larger.
@@ -54,11 +52,13 @@ pub(crate) fn events(
     decoder: impl Decode,
     asked: Arc<Asked>,
     idle: Duration,
+    rest: Rest,
     cancel: CancellationToken,
 ) -> EventStream {
     let reading = Reading {
         reader: Reader::new(decoder, asked),
         response: Some(response),
+        rest,
         queue: VecDeque::new(),
         cancel,
         idle,
@@ -73,6 +73,8 @@ pub(crate) fn events(
 struct Reading<D> {
     reader: Reader<D>,
     response: Option<Response>,
+    /// Where what follows the end is read.
+    rest: Rest,
     queue: VecDeque<Result<StreamEvent, ModelError>>,
     cancel: CancellationToken,
     idle: Duration,
@@ -87,8 +89,10 @@ impl<D: Decode> Reading<D> {
                 return Some(Err(self.cancelled()));
             }
             if let Some(step) = self.queue.pop_front() {
-                if matches!(step, Ok(StreamEvent::Done(_))) {
-                    self.drain().await;
+                if matches!(step, Ok(StreamEvent::Done(_)))
+                    && let Some(response) = self.response.take()
+                {
+                    self.rest.read(response);
                 }
                 return Some(step);
             }
@@ -137,19 +141,6 @@ impl<D: Decode> Reading<D> {
         self.queue.clear();
         ModelError::Cancelled
     }
-
-    /// Reads what is left behind the answer's end: only a connection that was read to its end is used again. It is all but
-    /// always there already; a server that takes its time is waited for in the background.
-    async fn drain(&mut self) {
-        let Some(mut response) = self.response.take() else {
-            return;
-        };
-        let rest = async move { while let Ok(Some(_)) = response.chunk().await {} };
-        let mut rest = Box::pin(timeout(DRAIN, rest));
-        if timeout(LINGER, &mut rest).await.is_err() {
-            tokio::spawn(rest);
-        }
-    }
 }
 
 /// Finds out what kind of answer it is, and reads it. No clock, no network.
@@ -157,6 +148,7 @@ pub(crate) struct Reader<D> {
     decoder: D,
     asked: Arc<Asked>,
     body: Body,
+    halves: Halves,
 }
 
 enum Body {
@@ -176,6 +168,7 @@ impl<D: Decode> Reader<D> {
             decoder,
             asked,
             body: Body::Unknown(Vec::new()),
+            halves: Halves::default(),
         }
     }
 
@@ -234,10 +227,11 @@ impl<D: Decode> Reader<D> {
                 if parser.held() > LARGEST {
                     return Err(too_large());
                 }
-                for event in complete {
+                for mut event in complete {
                     if self.decoder.stage() == Stage::Over {
                         break;
                     }
+                    self.halves.join(&mut event.data);
                     self.decoder.event(&event, out)?;
                 }
                 Ok(())
@@ -253,24 +247,31 @@ impl<D: Decode> Reader<D> {
     ) -> Result<(), ModelError> {
         match &mut self.body {
             Body::Unknown(_) => {}
-            Body::Whole(body) => match serde_json::from_slice(body) {
-                Ok(answer) => self.decoder.whole(&answer, out)?,
-                Err(error) if cut.is_some() || error.is_eof() => {}
-                Err(error) => {
-                    let quoted = self.asked.quote(&String::from_utf8_lossy(body));
-                    return Err(ModelError::Malformed(format!("{error} in {quoted}")));
+            Body::Whole(body) => {
+                let mut text = String::from_utf8_lossy(body).into_owned();
+                self.halves.join(&mut text);
+                match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+                    Ok(answer) => self.decoder.whole(&answer, out)?,
+                    Err(error) if cut.is_some() || error.is_eof() => {}
+                    Err(error) => {
+                        let quoted = self.asked.quote(&text);
+                        return Err(ModelError::Malformed(format!("{error} in {quoted}")));
+                    }
                 }
-            },
+            }
             Body::Events {
                 parser,
                 events,
                 head,
             } => match parser.finish() {
-                Some(event) => match self.decoder.event(&event, out) {
-                    // A last event that is only a half was cut: that is told as such.
-                    Err(ModelError::Malformed(_)) => {}
-                    other => other?,
-                },
+                Some(mut event) => {
+                    self.halves.join(&mut event.data);
+                    match self.decoder.event(&event, out) {
+                        // A last event that is only a half was cut: that is told as such.
+                        Err(ModelError::Malformed(_)) => {}
+                        other => other?,
+                    }
+                }
                 None if *events == 0 && cut.is_none() => {
                     let quoted = self.asked.quote(&String::from_utf8_lossy(head));
                     return Err(ModelError::Malformed(format!(

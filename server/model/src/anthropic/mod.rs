@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use self::answer::Answer;
 use crate::endpoint::{Endpoint, Wire};
 use crate::pairing::Reader;
-use crate::{Api, EventStream, ModelConfig, ModelError, Provider, Request, stream};
+use crate::{Api, EventStream, ModelConfig, ModelError, Provider, Request};
 
 const MESSAGES: Wire = Wire {
     path: &["v1", "messages"],
@@ -57,18 +57,10 @@ impl Provider for Anthropic {
         };
         let longest = longest(request.max_output, self.facts);
         let body = request::body(&self.model, reader, request, longest);
-        let (response, asked) = self
-            .endpoint
-            .post(&MESSAGES, &self.model, body, cancel)
-            .await?;
-        let answer = Answer::new(asked.clone(), &self.id);
-        Ok(stream::events(
-            response,
-            answer,
-            asked,
-            self.endpoint.idle,
-            cancel.clone(),
-        ))
+        let answer = |asked| Answer::new(asked, &self.id);
+        self.endpoint
+            .ask(&MESSAGES, &self.model, body, answer, cancel)
+            .await
     }
 }
 

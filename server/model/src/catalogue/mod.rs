@@ -20,6 +20,7 @@ use crate::http::is_loopback;
 use crate::key::{Key, Source};
 use crate::openai_chat::OpenAiChat;
 use crate::openai_responses::OpenAiResponses;
+use crate::rest::Rest;
 use crate::{ModelError, Provider, Secret};
 
 /// The model that needs no key and no network. It lives with the agent; here is only its name.
@@ -339,6 +340,7 @@ impl Entry<'_> {
                 .map(|user| user.headers.clone())
                 .unwrap_or_default(),
             idle: catalogue.idle,
+            rest: Rest::default(),
         })
     }
 

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use self::answer::Answer;
 use crate::endpoint::{Endpoint, Wire};
 use crate::pairing::Reader;
-use crate::{Api, EventStream, ModelConfig, ModelError, Provider, Request, stream};
+use crate::{Api, EventStream, ModelConfig, ModelError, Provider, Request};
 
 const CHAT: Wire = Wire {
     path: &["chat", "completions"],
@@ -65,14 +65,9 @@ impl Provider for OpenAiChat {
             api: Api::OpenaiChat.as_str(),
         };
         let body = request::body(&self.model, reader, request, max_output, new_name);
-        let (response, asked) = self.endpoint.post(&CHAT, &self.model, body, cancel).await?;
-        let answer = Answer::new(asked.clone(), &self.id);
-        Ok(stream::events(
-            response,
-            answer,
-            asked,
-            self.endpoint.idle,
-            cancel.clone(),
-        ))
+        let answer = |asked| Answer::new(asked, &self.id);
+        self.endpoint
+            .ask(&CHAT, &self.model, body, answer, cancel)
+            .await
     }
 }

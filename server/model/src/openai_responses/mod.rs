@@ -17,7 +17,7 @@ use self::answer::Answer;
 use self::request::Without;
 use crate::endpoint::{Endpoint, Wire};
 use crate::pairing::Reader;
-use crate::{Api, EventStream, ModelConfig, ModelError, Provider, Request, stream};
+use crate::{Api, EventStream, ModelConfig, ModelError, Provider, Request};
 
 const RESPONSES: Wire = Wire {
     path: &["responses"],
@@ -94,23 +94,18 @@ impl Provider for OpenAiResponses {
             model: &self.id,
             api: Api::OpenaiResponses.as_str(),
         };
-        let (response, asked) = loop {
+        loop {
             let without = self.without();
             let body = request::body(&self.model, reader, request, max_output, without);
-            let sent = self.endpoint.post(&RESPONSES, &self.model, body, cancel);
-            match sent.await {
+            let answer = |asked| Answer::new(asked, self.id.clone());
+            let asking = self
+                .endpoint
+                .ask(&RESPONSES, &self.model, body, answer, cancel);
+            match asking.await {
                 Err(refused) if self.learn(without, &refused) => {}
-                answered => break answered?,
+                answered => return answered,
             }
-        };
-        let answer = Answer::new(asked.clone(), self.id.clone());
-        Ok(stream::events(
-            response,
-            answer,
-            asked,
-            self.endpoint.idle,
-            cancel.clone(),
-        ))
+        }
     }
 }
 
