@@ -1,13 +1,34 @@
 """Holds every request that the scripted model was asked in the test run against the official SDKs' types:
 check_requests.py FOLDER, whose files are bodies named *.KIND.json; KIND is one of reqcheck's (chat, responses, anthropic).
 
-Stands around reqcheck.py, which judges. Ends with "checked: N passed, N failed", a request being one."""
+Stands around reqcheck.py, which judges. What servers of Chat Completions other than OpenAI's want is judged here: see `others`.
+Ends with "checked: N passed, N failed", a request being one."""
 import collections, json, pathlib, sys
 
 import reqcheck
 
 
+def others(body):
+    """Takes out of a body what others want back and OpenAI's types do not know, and tells what is not as they take it: DeepSeek
+    and its like want the thoughts beside the calls that came of them, Gemini what it added to a call."""
+    messages = body.get("messages")
+    for at, said in enumerate(messages if isinstance(messages, list) else []):
+        calls = said.get("tool_calls") or []
+        if "reasoning_content" in said:
+            thought = said.pop("reasoning_content")
+            if said.get("role") != "assistant" or not calls:
+                yield f"reasoning_content at messages.{at}, where nothing was called"
+            if not isinstance(thought, str):
+                yield f"reasoning_content at messages.{at} is no text"
+        for number, call in enumerate(calls):
+            extra = call.pop("extra_content", {})
+            if not isinstance(extra, dict):
+                yield f"extra_content at messages.{at}.tool_calls.{number} is no object"
+
+
 def problems(kind, adapter, body):
+    if kind == "chat":
+        yield from others(body)
     try:
         reqcheck.drain(adapter.validate_python(body))
     except reqcheck.ValidationError as error:

@@ -1,7 +1,9 @@
 //! What is sent over a whole conversation with tools, as the checker of requests will see it.
 
 use futures::StreamExt;
-use model::{Block, Message, Request, Role, Stop, StreamEvent, ToolCall, ToolSpec};
+use model::{
+    Block, Message, Reasoning, Request, Role, Sealed, Stop, StreamEvent, ToolCall, ToolSpec,
+};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +28,19 @@ fn result(id: &str) -> Block {
     }
 }
 
+/// As DeepSeek and Gemini give them, and want them back.
+fn thought() -> Block {
+    let extra = json!({"google": {"thought_signature": "s"}});
+    Block::Reasoning(Reasoning {
+        text: "hm".to_owned(),
+        sealed: Some(Sealed {
+            model: "test/some/model".to_owned(),
+            api: "openai-chat".to_owned(),
+            content: json!({"reasoning_content": "hm", "extra_content": extra}),
+        }),
+    })
+}
+
 fn said(role: Role, blocks: Vec<Block>) -> Message {
     Message { role, blocks }
 }
@@ -45,6 +60,7 @@ async fn every_prefix_of_a_conversation_is_a_valid_request() {
         said(
             Role::Assistant,
             vec![
+                thought(),
                 call("b", json!({}), None),
                 call("c", Value::Null, Some("{\"filePath\": ")),
             ],
@@ -121,6 +137,13 @@ async fn every_prefix_of_a_conversation_is_a_valid_request() {
     assert_eq!(
         [&last[5]["tool_call_id"], &last[6]["tool_call_id"]],
         ["b", "c"]
+    );
+    assert_eq!(
+        (
+            &last[4]["reasoning_content"],
+            &last[4]["tool_calls"][0]["extra_content"]
+        ),
+        (&json!("hm"), &json!({"google": {"thought_signature": "s"}}))
     );
     assert!(
         last[10]["content"].as_str().unwrap().contains("no result"),

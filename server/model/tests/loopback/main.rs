@@ -7,7 +7,13 @@ mod answers;
 mod anthropic;
 mod conversation;
 mod responses;
+mod same;
+mod script;
 mod server;
+mod session;
+mod spoken;
+mod switch;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +21,13 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use model::{
-    Catalogue, EventStream, Message, ModelError, Provider, ProviderConfig, Request, Secret,
+    Api, Catalogue, EventStream, Message, ModelError, Provider, ProviderConfig, Request, Secret,
     StreamEvent,
 };
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
+
+use crate::server::Seen;
 
 const KEY: &str = "sk-very-secret";
 
@@ -40,6 +49,30 @@ fn provider_with(config: ProviderConfig, idle: Duration) -> Arc<dyn Provider> {
 
 fn provider(url: &str) -> Arc<dyn Provider> {
     provider_with(config(url), Duration::from_secs(120))
+}
+
+/// A model behind the server, asked in this format, of the provider of that name.
+fn provider_of(api: Api, name: &str, url: &str) -> Arc<dyn Provider> {
+    let base = match api {
+        Api::Anthropic => url.strip_suffix("/v1").unwrap(),
+        Api::OpenaiChat | Api::OpenaiResponses => url,
+    };
+    let config = ProviderConfig {
+        api: Some(api),
+        ..config(base)
+    };
+    let key = |name: &str| (name == "TEST_KEY").then(|| KEY.to_owned());
+    let catalogue = Catalogue::with_environment(BTreeMap::from([(name.to_owned(), config)]), key);
+    catalogue.resolve(&format!("{name}/some/model")).unwrap()
+}
+
+/// How many connections were made of late.
+fn connections(sees: &mut UnboundedReceiver<Seen>) -> usize {
+    let mut connections = 0;
+    while let Ok(seen) = sees.try_recv() {
+        connections += usize::from(seen == Seen::Connected);
+    }
+    connections
 }
 
 fn request() -> Request {

@@ -14,6 +14,8 @@ use tokio::sync::mpsc;
 pub enum Answer {
     /// Sends these bytes, then waits for the next request on the same connection.
     Bytes(String),
+    /// The same of bytes that may be cut where text can't be.
+    Raw(Vec<u8>),
     /// Sends these bytes and closes the connection.
     Cut(String),
     /// Sends these bytes and nothing more, until the other side closes.
@@ -55,10 +57,13 @@ async fn converse(
         let Some(answer) = answers.lock().unwrap().next() else {
             return;
         };
-        let (Answer::Bytes(bytes) | Answer::Cut(bytes) | Answer::Hang(bytes)) = &answer;
-        socket.write_all(bytes.as_bytes()).await.unwrap();
+        let bytes = match &answer {
+            Answer::Bytes(text) | Answer::Cut(text) | Answer::Hang(text) => text.as_bytes(),
+            Answer::Raw(bytes) => bytes,
+        };
+        socket.write_all(bytes).await.unwrap();
         match answer {
-            Answer::Bytes(_) => {}
+            Answer::Bytes(_) | Answer::Raw(_) => {}
             Answer::Cut(_) => return,
             Answer::Hang(_) => {
                 let _ = socket.read(&mut [0; 1]).await;
@@ -109,6 +114,21 @@ pub fn chunked(events: &[&str]) -> String {
         let _ = write!(text, "{:x}\r\n{event}\r\n", event.len());
     }
     text
+}
+
+/// A streamed answer with this body, in chunks that end at these offsets.
+pub fn chunks(body: &[u8], ends: impl IntoIterator<Item = usize>) -> Vec<u8> {
+    let mut answer = chunked(&[]).into_bytes();
+    let mut from = 0;
+    for end in ends.into_iter().chain([body.len()]) {
+        let chunk = &body[from..end];
+        answer.extend(format!("{:x}\r\n", chunk.len()).into_bytes());
+        answer.extend_from_slice(chunk);
+        answer.extend_from_slice(b"\r\n");
+        from = end;
+    }
+    answer.extend_from_slice(b"0\r\n\r\n");
+    answer
 }
 
 pub fn complete(events: &[&str]) -> String {
