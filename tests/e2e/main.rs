@@ -1,5 +1,6 @@
 //! End to end: each module shows one promise on the real binary.
 
+mod aimock;
 mod arrows;
 mod bad_input;
 mod compiler;

@@ -1,11 +1,12 @@
 //! Real Neovim with files open that a language server's change renames or deletes: what was typed there is kept, and the
 //! model is told what happened.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use tests::{
     fixtures::Project,
+    installed::tool,
     model::{Asked, Reply, ScriptedModel},
     neovim,
 };
@@ -161,7 +162,7 @@ async fn what_is_moved_to_a_new_file_out_of_an_unsaved_one() {
         ("area.ts", AREA),
         ("user.ts", USER),
     ]);
-    let program = tools().join("npm/node_modules/.bin/typescript-language-server");
+    let program = tool("npm/node_modules/.bin/typescript-language-server");
     let command = json!([program, "--stdio"]);
     let servers = json!({
         "typescript-language-server": { "command": command, "enabled": true },
@@ -198,18 +199,4 @@ async fn what_is_moved_to_a_new_file_out_of_an_unsaved_one() {
         (project.read("area.ts"), project.read("user.ts")),
         (AREA.to_owned(), USER.to_owned())
     );
-}
-
-/// Where `cargo xtask test` puts language servers.
-fn tools() -> PathBuf {
-    std::env::var_os("COPYDESK_TEST_TOOLS").map_or_else(
-        || {
-            let test = std::env::current_exe().expect("this test's path");
-            test.ancestors()
-                .nth(3)
-                .expect("the target folder")
-                .join("tools")
-        },
-        PathBuf::from,
-    )
 }

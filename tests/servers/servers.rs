@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use langserver::{ServerConfig, Servers, catalogue};
-
-/// Where they are installed.
-const TOOLS: &str = "COPYDESK_TEST_TOOLS";
+use tests::installed::tool;
+pub use tests::installed::tools;
 
 /// What `cargo xtask test` found that this machine can't have.
 const WITHOUT: &str = "COPYDESK_TEST_WITHOUT";
@@ -134,26 +133,8 @@ impl Real {
         if !self.program.contains('/') {
             return self.program.into();
         }
-        let path = tools().join(self.program);
-        assert!(
-            path.exists(),
-            "{} is not there: run `cargo xtask test`, which installs it",
-            path.display()
-        );
-        path
+        tool(self.program)
     }
-}
-
-/// The tools' folder: as named, else where `cargo xtask test` put them.
-pub fn tools() -> PathBuf {
-    std::env::var_os(TOOLS).map_or_else(
-        || {
-            let test = std::env::current_exe().expect("this test's path");
-            let target = test.ancestors().nth(3).expect("the target folder");
-            target.join("tools")
-        },
-        PathBuf::from,
-    )
 }
 
 /// The packages of Python that are installed with the servers.

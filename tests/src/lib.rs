@@ -3,5 +3,6 @@
 
 pub mod client;
 pub mod fixtures;
+pub mod installed;
 pub mod model;
 pub mod neovim;

@@ -38,6 +38,7 @@ pub fn run(fast: bool, filter: Option<&str>) -> Result<bool> {
         count += Count::one(passes(cargo().args(clippy))?);
     }
     CONFORMANCE.install()?;
+    install::model_server()?;
     let mut missing = Vec::new();
     if fast {
         install::rust_analyzer()?;

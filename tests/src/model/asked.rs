@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-/// The environment variable that names a folder for the bodies of all requests, one a file, `*.chat.json`;
+/// The environment variable that names a folder for the bodies of all requests, one a file, `*.KIND.json`;
 /// `tests/conformance/check_requests.py` holds them against the official types.
 pub const FOLDER: &str = "COPYDESK_TEST_MODEL_LOGS";
 
@@ -66,20 +66,25 @@ impl Asked {
     }
 
     pub(super) fn record(&self) {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let Some(folder) = std::env::var_os(FOLDER) else {
-            return;
-        };
-        let folder = Path::new(&folder);
-        let started = std::time::SystemTime::UNIX_EPOCH
-            .elapsed()
-            .map_or(0, |time| time.as_micros());
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{started}-{}-{number:04}.chat.json", std::process::id());
-        std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::write(folder.join(name), self.body.to_string()))
-            .unwrap_or_else(|error| panic!("{FOLDER}: {}: {error}", folder.display()));
+        record("chat", &self.body.to_string());
     }
+}
+
+/// Leaves a body for the checker, which knows these kinds of them: `chat`, `responses`, `anthropic`.
+pub(super) fn record(kind: &str, body: &str) {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        return;
+    };
+    let folder = Path::new(&folder);
+    let started = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |time| time.as_micros());
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("{started}-{}-{number:04}.{kind}.json", std::process::id());
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(folder.join(name), body))
+        .unwrap_or_else(|error| panic!("{FOLDER}: {}: {error}", folder.display()));
 }
 
 fn text(value: &Value) -> &str {

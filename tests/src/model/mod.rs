@@ -15,6 +15,7 @@ mod asked;
 #[cfg(test)]
 mod checks;
 mod gate;
+mod relay;
 mod reply;
 mod server;
 mod wire;
@@ -31,6 +32,7 @@ use tokio::task::JoinHandle;
 
 pub use asked::{Asked, FOLDER};
 pub use gate::Gate;
+pub use relay::{Passed, Relay};
 pub use reply::{Ending, Reply};
 
 /// Nothing that a test waits for takes longer.

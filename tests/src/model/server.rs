@@ -168,15 +168,15 @@ async fn send_whole(
 }
 
 /// One HTTP request.
-struct Request {
-    line: String,
-    headers: BTreeMap<String, String>,
-    body: Vec<u8>,
+pub(super) struct Request {
+    pub(super) line: String,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) body: Vec<u8>,
 }
 
 impl Request {
     /// The next one; none if the other side has closed the connection.
-    async fn read(read: &mut BufReader<OwnedReadHalf>) -> io::Result<Option<Self>> {
+    pub(super) async fn read(read: &mut BufReader<OwnedReadHalf>) -> io::Result<Option<Self>> {
         let mut lines = Vec::new();
         loop {
             let mut line = String::new();

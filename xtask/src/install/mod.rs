@@ -64,6 +64,12 @@ const PYTHON_SERVERS: Venv = Venv {
     ],
 };
 
+/// A model server that we did not write.
+const AIMOCK: Npm = Npm {
+    name: "aimock",
+    pins: &["@copilotkit/aimock@1.43.0"],
+};
+
 /// What the bench of tokens holds our tool against, and a package of TypeScript to ask both about.
 const RIVAL: Venv = Venv {
     name: "rival",
@@ -85,6 +91,11 @@ const DEBIAN_SERVERS: [Debian; 2] = [
         packages: &["clangd-19"],
     },
 ];
+
+/// What every test run asks as a model, beside our own scripted one.
+pub fn model_server() -> Result<()> {
+    AIMOCK.install()
+}
 
 /// All language servers that tests ask. The names of those that this machine can't have.
 pub fn language_servers() -> Result<Vec<&'static str>> {
