@@ -3,6 +3,7 @@
 mod aimock;
 mod arrows;
 mod bad_input;
+mod choosing;
 mod compiler;
 mod consequences;
 mod doctor;

@@ -1,9 +1,9 @@
 //! The agent as doors see it: start a run, cancel it, ask how things stand.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use langserver::{Diagnostic, Pool};
-use model::{Catalogue, ModelError, Patience, Provider, Resilient};
+use model::{Catalogue, ModelError, ModelInfo, Patience, Provider, Resilient};
 use thiserror::Error;
 use tools::Registry;
 use workspace::Workspace;
@@ -13,7 +13,7 @@ use crate::{
     event::{Focus, Observer, Status},
     quickfix::{self, Quickfix},
     run::Run,
-    session::{RunInfo, SessionInfo, Sessions},
+    session::{RunInfo, SessionInfo, Sessions, lock},
 };
 
 /// What a run is asked to do.
@@ -61,6 +61,15 @@ pub enum StartError {
 #[error("session: there is no session {0:?}")]
 pub struct UnknownSession(pub String);
 
+/// A model that can't be the one that runs use.
+#[derive(Debug, Error)]
+#[error("{error}{}", if .nearest.is_empty() { String::new() } else { format!(". The nearest: {}", .nearest.join(", ")) })]
+pub struct NotChosen {
+    error: ModelError,
+    /// Models that may have been meant.
+    nearest: Vec<String>,
+}
+
 /// Who answers, and what that may cost.
 #[derive(Clone)]
 pub struct Models {
@@ -81,6 +90,8 @@ pub struct Agent {
     pub(crate) pool: Arc<Pool>,
     pub(crate) tools: Registry,
     pub(crate) models: Models,
+    /// The one that was chosen in place of the configured default.
+    chosen: Mutex<Option<String>>,
     sessions: Sessions,
 }
 
@@ -99,6 +110,7 @@ impl Agent {
             pool,
             tools,
             models,
+            chosen: Mutex::default(),
             sessions: Sessions::default(),
         })
     }
@@ -109,8 +121,8 @@ impl Agent {
         request: RunRequest,
         observer: Arc<dyn Observer>,
     ) -> Result<String, StartError> {
-        let model = request.model.as_deref().unwrap_or(&self.models.default);
-        let provider = self.provider(model)?;
+        let model = request.model.clone();
+        let provider = self.provider(&model.unwrap_or_else(|| self.default_model()))?;
         let session = match &request.session {
             None => self.sessions.create(title(&request)),
             Some(id) => {
@@ -154,8 +166,43 @@ impl Agent {
     }
 
     /// The model that a run uses when it names none.
-    pub fn default_model(&self) -> &str {
-        &self.models.default
+    pub fn default_model(&self) -> String {
+        let chosen = lock(&self.chosen).clone();
+        chosen.unwrap_or_else(|| self.models.default.clone())
+    }
+
+    /// Makes another one that. Runs at work keep theirs.
+    pub fn choose_model(&self, model: &str) -> Result<(), NotChosen> {
+        if let Err(error) = self.one(model) {
+            use ModelError::{BadName, NoSuchBuiltin, UnknownProvider};
+            let is_of_the_name = matches!(
+                error,
+                BadName { .. } | NoSuchBuiltin { .. } | UnknownProvider { .. }
+            );
+            let nearest = match is_of_the_name {
+                true => self.models.catalogue.nearest(model),
+                false => Vec::new(),
+            };
+            return Err(NotChosen { error, nearest });
+        }
+        *lock(&self.chosen) = Some(model.to_owned());
+        Ok(())
+    }
+
+    /// The models that there are to choose from, those that can be asked first. It looks for servers on this machine, for a
+    /// fraction of a second.
+    pub async fn models(&self) -> Vec<ModelInfo> {
+        let catalogue = &self.models.catalogue;
+        let mut models = catalogue.models(&catalogue.local_servers().await);
+        // What nobody knows by name can be asked all the same.
+        let named = self.models.fallback.clone().into_iter();
+        for id in named.chain([self.default_model()]) {
+            if models.iter().all(|model| model.id != id) {
+                models.insert(0, catalogue.model(&id));
+            }
+        }
+        models.sort_by_key(|model| !model.available);
+        models
     }
 
     /// Waits until no run works on this session.
@@ -193,7 +240,7 @@ impl Agent {
 
     fn one(&self, model: &str) -> Result<Arc<dyn Provider>, ModelError> {
         match model {
-            quickfix::ID => Ok(Arc::new(Quickfix)),
+            quickfix::ID => Ok(Arc::new(Quickfix::new(self.models.catalogue.clone()))),
             _ => self.models.catalogue.resolve(model),
         }
     }

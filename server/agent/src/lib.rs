@@ -12,7 +12,7 @@ mod session;
 mod spent;
 mod time;
 
-pub use agent::{Agent, Models, RunRequest, StartError, Task, UnknownSession};
+pub use agent::{Agent, Models, NotChosen, RunRequest, StartError, Task, UnknownSession};
 pub use config::AgentConfig;
 pub use event::{Cure, Event, EventKind, Focus, Observer, Status, range_json};
 pub use session::{RunInfo, SessionInfo};

@@ -4,20 +4,33 @@
 //! name. It keeps no state: each answer follows from the conversation so far.
 
 mod choice;
+mod more;
 mod plan;
 
 use async_trait::async_trait;
 use futures::stream;
-use model::{EventStream, ModelError, Provider, Request, Stop, StreamEvent, ToolCall};
+use model::{Catalogue, EventStream, ModelError, Provider, Request, Stop, StreamEvent, ToolCall};
 use tokio_util::sync::CancellationToken;
 
+use more::More;
 use plan::Next;
 
 /// The model's name.
 pub const ID: &str = model::QUICKFIX;
 
 /// The provider.
-pub struct Quickfix;
+pub struct Quickfix {
+    more: More,
+}
+
+impl Quickfix {
+    /// One that knows which models there are to use in its place.
+    pub fn new(catalogue: Catalogue) -> Self {
+        Self {
+            more: More::new(catalogue),
+        }
+    }
+}
 
 #[async_trait]
 impl Provider for Quickfix {
@@ -28,11 +41,21 @@ impl Provider for Quickfix {
     async fn stream(
         &self,
         request: &Request,
-        _cancel: &CancellationToken,
+        cancel: &CancellationToken,
     ) -> Result<EventStream, ModelError> {
+        self.more.look();
         let events = match plan::next(&request.messages) {
-            Next::GiveUp(text) => return Err(ModelError::Stream(text)),
-            Next::Say(text) => vec![StreamEvent::Text(text), StreamEvent::Done(Stop::End)],
+            Next::GiveUp(text) => {
+                let more = self.more.words(cancel).await?;
+                return Err(ModelError::Stream(format!("{text} {more}")));
+            }
+            Next::Say { text, is_short } => {
+                let text = match is_short {
+                    true => format!("{text}\n{}", self.more.words(cancel).await?),
+                    false => text,
+                };
+                vec![StreamEvent::Text(text), StreamEvent::Done(Stop::End)]
+            }
             Next::Call(input) => {
                 let id = format!("quickfix-{}", request.messages.len());
                 let call = ToolCall {

@@ -43,7 +43,7 @@ pub use conversation::{
 };
 pub use error::ModelError;
 pub use key::is_variable_name;
-pub use local::{LocalServer, local_servers};
+pub use local::LocalServer;
 pub use provider::{EventStream, Provider, Stop, StreamEvent, Usage};
 pub use resilient::{Patience, Resilient};
 pub use secret::Secret;

@@ -1,16 +1,17 @@
-//! Model servers that run on this machine without being configured: found where they usually are. Whoever asks waits for a
-//! fraction of a second at most; a start never does.
+//! Model servers that run on this machine: found where they usually are, or where the configuration says that they are.
+//! Whoever asks waits for a fraction of a second at most; a start never does.
 
 use std::time::Duration;
 
+use futures::future::join_all;
 use reqwest::Url;
 use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::http;
 
-const OLLAMA: &str = "http://localhost:11434";
-const LLAMA_CPP: &str = "http://localhost:8080";
+/// The provider whose server tells more of itself than OpenAI's format does.
+pub(crate) const OLLAMA: &str = "ollama";
 
 /// A server on this machine answers at once, or isn't there.
 const DEADLINE: Duration = Duration::from_millis(300);
@@ -23,32 +24,54 @@ const LONGEST: usize = 1024 * 1024;
 pub struct LocalServer {
     /// What it is: `Ollama`, `llama.cpp`, or `a server` if it doesn't say.
     pub name: &'static str,
-    /// The built-in provider that it is; of others the configuration must say where they are.
-    pub provider: Option<&'static str>,
-    /// Its Chat Completions: what `base_url` of a provider must be.
+    /// The provider that it is.
+    pub provider: String,
+    /// Its Chat Completions.
     pub base_url: String,
     /// Its models, as it calls them.
     pub models: Vec<String>,
 }
 
-/// The servers that answer on the usual ports of Ollama and llama.cpp and have a model.
-pub async fn local_servers() -> Vec<LocalServer> {
-    servers_at(OLLAMA, LLAMA_CPP).await
+impl LocalServer {
+    /// Its models, as they are called behind `provider/`.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.models
+            .iter()
+            .map(|model| match self.provider.as_str() {
+                // What it takes for meant when no version is said.
+                OLLAMA => model.strip_suffix(":latest").unwrap_or(model),
+                _ => model,
+            })
+    }
+
+    /// The models of it that can be talked to, as far as their names tell, as `provider/model`.
+    pub fn ids(&self) -> impl Iterator<Item = String> {
+        // Those that turn a text into numbers are called so.
+        let talks = |name: &&str| !name.to_lowercase().contains("embed");
+        let names = self.names().filter(talks);
+        names.map(|name| format!("{}/{name}", self.provider))
+    }
 }
 
-async fn servers_at(ollama: &str, llama_cpp: &str) -> Vec<LocalServer> {
-    let (ollama, llama_cpp) = tokio::join!(
-        timeout(DEADLINE, find_ollama(ollama)),
-        timeout(DEADLINE, find_llama_cpp(llama_cpp)),
-    );
-    [ollama, llama_cpp]
-        .into_iter()
-        .filter_map(|found| found.ok().flatten())
-        .filter(|server| !server.models.is_empty())
-        .collect()
+/// Where a provider's server would be: its name, and the address under which its Chat Completions are.
+pub(crate) type Place = (String, Url);
+
+/// The servers that answer at these places and have a model.
+pub(crate) async fn servers_at(places: Vec<Place>) -> Vec<LocalServer> {
+    let looks = places.into_iter().map(|(provider, base)| async move {
+        let look = async {
+            match provider.as_str() {
+                OLLAMA => find_ollama(&base).await,
+                _ => find_other(provider, &base).await,
+            }
+        };
+        timeout(DEADLINE, look).await.ok().flatten()
+    });
+    let found = join_all(looks).await.into_iter().flatten();
+    found.filter(|server| !server.models.is_empty()).collect()
 }
 
-async fn find_ollama(base: &str) -> Option<LocalServer> {
+async fn find_ollama(base: &Url) -> Option<LocalServer> {
     #[derive(Deserialize)]
     struct Tags {
         models: Vec<Tag>,
@@ -57,16 +80,16 @@ async fn find_ollama(base: &str) -> Option<LocalServer> {
     struct Tag {
         name: String,
     }
-    let tags: Tags = get(base, "/api/tags").await?;
+    let tags: Tags = get(base, Under::Root("api/tags")).await?;
     Some(LocalServer {
         name: "Ollama",
-        provider: Some("ollama"),
-        base_url: format!("{base}/v1"),
+        provider: OLLAMA.to_owned(),
+        base_url: shown(base),
         models: tags.models.into_iter().map(|tag| tag.name).collect(),
     })
 }
 
-async fn find_llama_cpp(base: &str) -> Option<LocalServer> {
+async fn find_other(provider: String, base: &Url) -> Option<LocalServer> {
     #[derive(Deserialize)]
     struct Models {
         data: Vec<Model>,
@@ -77,7 +100,7 @@ async fn find_llama_cpp(base: &str) -> Option<LocalServer> {
         #[serde(default)]
         owned_by: Option<String>,
     }
-    let Models { data } = get(base, "/v1/models").await?;
+    let Models { data } = get(base, Under::Base("models")).await?;
     let is_llama_cpp = |model: &Model| model.owned_by.as_deref() == Some("llamacpp");
     Some(LocalServer {
         // Its port is used by much else.
@@ -85,14 +108,40 @@ async fn find_llama_cpp(base: &str) -> Option<LocalServer> {
             true => "llama.cpp",
             false => "a server",
         },
-        provider: None,
-        base_url: format!("{base}/v1"),
+        provider,
+        base_url: shown(base),
         models: data.into_iter().map(|model| model.id).collect(),
     })
 }
 
-async fn get<T: for<'de> Deserialize<'de>>(base: &str, path: &str) -> Option<T> {
-    let url: Url = format!("{base}{path}").parse().ok()?;
+/// The address without what may be a password.
+fn shown(base: &Url) -> String {
+    let mut base = base.clone();
+    let _ = base.set_username("");
+    let _ = base.set_password(None);
+    base.set_query(None);
+    base.to_string()
+}
+
+/// What is asked for.
+enum Under {
+    /// Beside the address of Chat Completions.
+    Base(&'static str),
+    /// Where that address ends in `/v1`, beside this.
+    Root(&'static str),
+}
+
+async fn get<T: for<'de> Deserialize<'de>>(base: &Url, what: Under) -> Option<T> {
+    let mut url = base.clone();
+    {
+        let mut segments = url.path_segments_mut().ok()?;
+        segments.pop_if_empty();
+        if matches!(what, Under::Root(_)) {
+            segments.pop();
+        }
+        let (Under::Base(path) | Under::Root(path)) = what;
+        segments.extend(path.split('/'));
+    }
     let mut response = http::client(&url).ok()?.get(url).send().await.ok()?;
     if !response.status().is_success() {
         return None;
@@ -114,6 +163,18 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+
+    fn places(ollama: &str, other: &str) -> Vec<Place> {
+        let place = |provider: &str, base: &str| {
+            let base = format!("{base}/v1").parse().unwrap();
+            (provider.to_owned(), base)
+        };
+        vec![place(OLLAMA, ollama), place("llamacpp", other)]
+    }
+
+    async fn servers_at(ollama: &str, other: &str) -> Vec<LocalServer> {
+        super::servers_at(places(ollama, other)).await
+    }
 
     /// A server that answers one path with that body; with none it says nothing.
     async fn server(path: &'static str, answer: Option<String>) -> String {
@@ -158,8 +219,7 @@ mod tests {
         format!("http://{}", listener.local_addr().unwrap())
     }
 
-    const TAGS: &str =
-        r#"{"models":[{"name":"qwen3-coder:30b","size":1},{"name":"gpt-oss:latest"}]}"#;
+    const TAGS: &str = r#"{"models":[{"name":"qwen3-coder:30b","size":1},{"name":"gpt-oss:latest"},{"name":"nomic-embed-text:latest"}]}"#;
     const MODELS: &str = r#"{"object":"list","data":[{"id":"qwen.gguf","owned_by":"llamacpp","meta":{"n_ctx_train":32768}}]}"#;
 
     #[tokio::test]
@@ -169,18 +229,33 @@ mod tests {
         let wanted = [
             LocalServer {
                 name: "Ollama",
-                provider: Some("ollama"),
+                provider: "ollama".to_owned(),
                 base_url: format!("{ollama}/v1"),
-                models: vec!["qwen3-coder:30b".to_owned(), "gpt-oss:latest".to_owned()],
+                models: [
+                    "qwen3-coder:30b",
+                    "gpt-oss:latest",
+                    "nomic-embed-text:latest",
+                ]
+                .map(str::to_owned)
+                .to_vec(),
             },
             LocalServer {
                 name: "llama.cpp",
-                provider: None,
+                provider: "llamacpp".to_owned(),
                 base_url: format!("{llama_cpp}/v1"),
                 models: vec!["qwen.gguf".to_owned()],
             },
         ];
         assert_eq!(servers_at(&ollama, &llama_cpp).await, wanted);
+        let ids: Vec<String> = wanted.iter().flat_map(LocalServer::ids).collect();
+        assert_eq!(
+            ids,
+            [
+                "ollama/qwen3-coder:30b",
+                "ollama/gpt-oss",
+                "llamacpp/qwen.gguf"
+            ]
+        );
         assert_eq!(servers_at(&nobody().await, &llama_cpp).await, wanted[1..]);
         assert_eq!(servers_at(&ollama, &nobody().await).await, wanted[..1]);
         assert_eq!(servers_at(&nobody().await, &nobody().await).await, []);

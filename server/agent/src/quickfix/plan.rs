@@ -15,12 +15,15 @@ pub enum Next {
     /// Call `lsp` with these parameters.
     Call(Value),
     /// The end, and what came of it.
-    Say(String),
+    Say {
+        /// In words.
+        text: String,
+        /// Whether another model could do more.
+        is_short: bool,
+    },
     /// There is nothing here that could be done, and why.
     GiveUp(String),
 }
-
-const MORE: &str = "For more than a language server's own fixes, set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, or name a local model in the configuration (`model = \"ollama/…\"`).";
 
 /// Looks at what was said and done so far.
 pub fn next(messages: &[Message]) -> Next {
@@ -61,12 +64,16 @@ pub fn next(messages: &[Message]) -> Next {
     if let Some(but) = &plan.but {
         said.push_str(&format!("\nBut {but}"));
     }
-    Next::Say(said)
+    let is_left = |(_, outcome): &(Problem, Outcome)| matches!(outcome, Outcome::Left { .. });
+    Next::Say {
+        text: said,
+        is_short: plan.outcomes.iter().any(is_left),
+    }
 }
 
 fn nothing_to_do() -> String {
     format!(
-        "{} only applies the quick fixes of language servers, and this request names no problem to fix. {MORE}",
+        "{} only applies the quick fixes of language servers, and this request names no problem to fix.",
         super::ID
     )
 }
@@ -313,7 +320,7 @@ fn summary(outcomes: &[(Problem, Outcome)]) -> String {
             Outcome::Unchecked { by, why } => {
                 format!("Applied the quick fix \"{by}\" for \"{what}\"; not checked yet: {why}")
             }
-            Outcome::Left { why } => format!("Not fixed: \"{what}\": {why}.\n{MORE}"),
+            Outcome::Left { why } => format!("Not fixed: \"{what}\": {why}."),
             Outcome::Withheld { by } => {
                 format!(
                     "\"{what}\" would be fixed by the quick fix \"{by}\"; this run changes nothing."
@@ -340,11 +347,6 @@ fn summary(outcomes: &[(Problem, Outcome)]) -> String {
                 format!("\n- {place}: {what}: \"{by}\" would fix it; this run changes nothing")
             }
         });
-    }
-    let is_left = |outcome: &Outcome| matches!(outcome, Outcome::Left { .. });
-    if outcomes.iter().any(|(_, outcome)| is_left(outcome)) {
-        text.push('\n');
-        text.push_str(MORE);
     }
     text
 }

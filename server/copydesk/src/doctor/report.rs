@@ -13,7 +13,7 @@ use langserver::{
     Servers,
     catalogue::{self, Presence, Surveyed},
 };
-use model::{Catalogue, KeyState, LocalServer, QUICKFIX, local_servers};
+use model::{Catalogue, KeyState, LocalServer, QUICKFIX};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use workspace::{Buffers, Edit, GlobQuery, Host, HostError, Reply, Workspace};
@@ -73,9 +73,8 @@ pub struct Model {
 #[serde(rename_all = "camelCase")]
 pub struct Local {
     pub name: &'static str,
-    /// The built-in provider that it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub provider: Option<&'static str>,
+    /// The provider that it is.
+    pub provider: String,
     pub base_url: String,
     pub models: Vec<String>,
 }
@@ -149,10 +148,11 @@ impl Report {
             files,
         } = config::load(std::slice::from_ref(&folder), &serde_json::Value::Null);
         let servers = catalogue::merged(&config.language_servers);
+        let models = Catalogue::new(config.providers);
         let (surveyed, counts, local) = tokio::join!(
             catalogue::survey(&servers, &folder),
             count(folder.clone()),
-            local_servers(),
+            models.local_servers(),
         );
         let mut languages = languages(&counts, &surveyed);
         let mut language_servers: Vec<_> = surveyed.into_iter().map(Server::from).collect();
@@ -173,7 +173,7 @@ impl Report {
             let served = languages.iter_mut().filter(|one| one.server == server.name);
             served.for_each(|one| one.ok = false);
         }
-        let model = model(config.model, &Catalogue::new(config.providers), local);
+        let model = model(config.model, &models, local);
         // What stands in a file that can't be read nobody knows: the rest may be of no use without it.
         let is_read = files.iter().all(|(_, state)| *state != Reading::Unusable);
         let ok = is_read && model.ok && languages.iter().all(|one| one.ok || !one.is_needed);

@@ -227,21 +227,20 @@ fn table(f: &mut fmt::Formatter<'_>, rows: Vec<Vec<String>>) -> fmt::Result {
     Ok(())
 }
 
-/// A model server that runs here: its models as they can be chosen, or where it is, if no provider is built in for it.
+/// A model server that runs here, with its models as they can be chosen.
 fn local(f: &mut fmt::Formatter<'_>, server: &Local) -> fmt::Result {
+    let Local { name, provider, .. } = server;
+    // What doesn't say what it is can be told by its address alone.
+    let place = match *name {
+        "a server" => format!(", at {}", server.base_url),
+        _ => String::new(),
+    };
     let models = server.models.iter();
-    match server.provider {
-        Some(provider) => names(
-            f,
-            &format!("{} runs here: ", server.name),
-            models.map(|model| format!("{provider}/{model}")),
-        ),
-        None => names(
-            f,
-            &format!("{} runs here, at {}: ", server.name, server.base_url),
-            models.cloned(),
-        ),
-    }
+    names(
+        f,
+        &format!("{name} runs here{place}: "),
+        models.map(|model| format!("{provider}/{model}")),
+    )
 }
 
 /// Names with commas between them, in lines of a bearable length; nothing if there are none.
@@ -287,22 +286,22 @@ mod tests {
 
     #[test]
     fn a_model_server_that_runs_here_is_told_as_it_can_be_used() {
-        let shown = |provider, models: &[&str]| {
+        let shown = |name, provider: &str, models: &[&str]| {
             let local = Local {
-                name: "It",
-                provider,
+                name,
+                provider: provider.to_owned(),
                 base_url: "http://localhost:8080/v1".to_owned(),
                 models: models.iter().map(|&model| model.to_owned()).collect(),
             };
             Shown(local).to_string()
         };
         assert_eq!(
-            shown(Some("ollama"), &["qwen3-coder:30b", "gpt-oss:20b"]),
-            "  It runs here: ollama/qwen3-coder:30b, ollama/gpt-oss:20b\n"
+            shown("Ollama", "ollama", &["qwen3-coder:30b", "gpt-oss:20b"]),
+            "  Ollama runs here: ollama/qwen3-coder:30b, ollama/gpt-oss:20b\n"
         );
         assert_eq!(
-            shown(None, &["qwen.gguf"]),
-            "  It runs here, at http://localhost:8080/v1: qwen.gguf\n"
+            shown("a server", "llamacpp", &["qwen.gguf"]),
+            "  a server runs here, at http://localhost:8080/v1: llamacpp/qwen.gguf\n"
         );
     }
 }

@@ -4,8 +4,10 @@
 mod ask;
 mod cancel;
 mod fix;
+mod models;
 mod restart;
 mod sessions;
+mod set_model;
 mod status;
 
 use std::sync::Arc;
@@ -22,8 +24,10 @@ use crate::params::{self, invalid};
 pub(crate) const ASK: &str = "copydesk.ask";
 pub(crate) const FIX: &str = "copydesk.fix";
 const CANCEL: &str = "copydesk.cancel";
+const MODELS: &str = "copydesk.models";
 const RESTART: &str = "copydesk.restartLanguageServer";
 const SESSIONS: &str = "copydesk.sessions";
+const SET_MODEL: &str = "copydesk.setModel";
 const STATUS: &str = "copydesk.status";
 
 /// LSP's code for a request that is right and could not be done.
@@ -31,7 +35,9 @@ const REQUEST_FAILED: i64 = -32803;
 
 /// What `executeCommandProvider` lists.
 pub(crate) const fn names() -> &'static [&'static str] {
-    &[ASK, FIX, CANCEL, RESTART, SESSIONS, STATUS]
+    &[
+        ASK, FIX, CANCEL, MODELS, RESTART, SESSIONS, SET_MODEL, STATUS,
+    ]
 }
 
 /// Carries out one command.
@@ -44,11 +50,13 @@ pub(crate) async fn execute(
         ASK => ask::run(connection, argument(arguments)?).await,
         FIX => fix::run(connection, argument(arguments)?).await,
         CANCEL => cancel::run(connection, argument(arguments)?),
+        MODELS => models::run(connection, argument_or(arguments, json!({}))?).await,
         RESTART => restart::run(connection, argument_or(arguments, json!({}))?),
         SESSIONS => Ok(sessions::run(
             connection,
             argument_or(arguments, json!({}))?,
         )),
+        SET_MODEL => set_model::run(connection, argument(arguments)?),
         STATUS => Ok(status::run(connection, argument_or(arguments, json!({}))?)),
         _ => Err(invalid(
             "command",

@@ -17,14 +17,15 @@ pub(super) struct Builtin {
     pub(super) base_url_env: Option<&'static str>,
     /// The variable that holds its key; none if it needs none.
     pub(super) key_env: Option<&'static str>,
-    /// Its model of the middle: what its maker offers for everyday coding, neither the dearest nor the smallest.
-    pub(super) default_model: &'static str,
+    /// Its model of the middle: what its maker offers for everyday coding, neither the dearest nor the smallest. None if it has
+    /// what it was started with.
+    pub(super) default_model: Option<&'static str>,
     /// The default over Chat Completions, if that must be another.
     pub(super) chat_model: Option<&'static str>,
 }
 
 /// In the order in which they are tried when no model was chosen.
-pub(super) static PROVIDERS: [Builtin; 7] = [
+pub(super) static PROVIDERS: [Builtin; 8] = [
     Builtin {
         name: "anthropic",
         api: Api::Anthropic,
@@ -32,7 +33,7 @@ pub(super) static PROVIDERS: [Builtin; 7] = [
         base_url_env: Some("ANTHROPIC_BASE_URL"),
         key_env: Some("ANTHROPIC_API_KEY"),
         // “The best combination of speed and intelligence”, between Opus and Haiku.
-        default_model: "claude-sonnet-5-5",
+        default_model: Some("claude-sonnet-5-5"),
         chat_model: None,
     },
     Builtin {
@@ -42,7 +43,7 @@ pub(super) static PROVIDERS: [Builtin; 7] = [
         base_url_env: Some("OPENAI_BASE_URL"),
         key_env: Some("OPENAI_API_KEY"),
         // “Our go-to model for everyday work, from coding to powering agents at scale”, between Astra and Luna.
-        default_model: "gpt-6.2-sol",
+        default_model: Some("gpt-6.2-sol"),
         // That one, and all from GPT-5.6 on, take tools through Responses only.
         chat_model: Some("gpt-5"),
     },
@@ -53,7 +54,7 @@ pub(super) static PROVIDERS: [Builtin; 7] = [
         base_url_env: None,
         key_env: Some("OPENROUTER_API_KEY"),
         // The same as of the first provider here.
-        default_model: "anthropic/claude-sonnet-5.5",
+        default_model: Some("anthropic/claude-sonnet-5.5"),
         chat_model: None,
     },
     Builtin {
@@ -63,7 +64,16 @@ pub(super) static PROVIDERS: [Builtin; 7] = [
         base_url_env: None,
         key_env: None,
         // Made for coding with tools, and with 3 of its 30 billion parameters active quick without a large GPU.
-        default_model: "qwen3-coder",
+        default_model: Some("qwen3-coder"),
+        chat_model: None,
+    },
+    Builtin {
+        name: "llamacpp",
+        api: Api::OpenaiChat,
+        base_url: "http://localhost:8080/v1",
+        base_url_env: None,
+        key_env: None,
+        default_model: None,
         chat_model: None,
     },
     Builtin {
@@ -73,7 +83,7 @@ pub(super) static PROVIDERS: [Builtin; 7] = [
         base_url_env: None,
         key_env: Some("GEMINI_API_KEY"),
         // “Fast, efficient everyday coding and agentic workflows”, below Argon and Carbon.
-        default_model: "gemini-4-hydrogen",
+        default_model: Some("gemini-4-hydrogen"),
         chat_model: None,
     },
     Builtin {
@@ -83,7 +93,7 @@ pub(super) static PROVIDERS: [Builtin; 7] = [
         base_url_env: None,
         key_env: Some("MISTRAL_API_KEY"),
         // It has taken Devstral's place in Mistral's own coding agent; Large 4 is a preview.
-        default_model: "mistral-medium-3.5",
+        default_model: Some("mistral-medium-3.5"),
         chat_model: None,
     },
     Builtin {
@@ -93,7 +103,7 @@ pub(super) static PROVIDERS: [Builtin; 7] = [
         base_url_env: None,
         key_env: Some("DEEPSEEK_API_KEY"),
         // Of the two that there are the stronger: it costs less than what the others have in the middle.
-        default_model: "deepseek-v4-pro",
+        default_model: Some("deepseek-v4-pro"),
         chat_model: None,
     },
 ];
@@ -212,7 +222,7 @@ mod tests {
     #[test]
     fn every_default_is_known_with_context_and_cost() {
         for provider in &PROVIDERS {
-            for model in [Some(provider.default_model), provider.chat_model]
+            for model in [provider.default_model, provider.chat_model]
                 .into_iter()
                 .flatten()
             {

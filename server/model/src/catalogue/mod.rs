@@ -3,6 +3,7 @@
 
 mod builtin;
 mod config;
+mod offer;
 mod state;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use reqwest::Url;
 
 use self::builtin::Builtin;
 pub use self::config::{Api, Cost, Long, ModelConfig, ProviderConfig};
+pub use self::offer::ModelInfo;
 pub use self::state::{KeyState, ProviderState};
 use crate::anthropic::Anthropic;
 use crate::endpoint::Endpoint;
@@ -31,18 +33,6 @@ const IDLE: Duration = Duration::from_secs(120);
 
 /// Reads the environment.
 type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
-
-/// A model that could be chosen.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct ModelInfo {
-    /// `provider/model`.
-    pub id: String,
-    /// Whether it could be asked now, as far as can be seen without asking.
-    pub available: bool,
-    /// If not: why, and what to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-}
 
 /// The providers and their models.
 #[derive(Clone)]
@@ -129,22 +119,6 @@ impl Catalogue {
         })
     }
 
-    /// All models that are known by name, those that can be asked first.
-    pub fn models(&self) -> Vec<ModelInfo> {
-        let mut models: Vec<_> = self
-            .providers()
-            .iter()
-            .flat_map(|entry| self.models_of(entry))
-            .collect();
-        models.push(ModelInfo {
-            id: QUICKFIX.to_owned(),
-            available: true,
-            why: None,
-        });
-        models.sort_by_key(|model| !model.available);
-        models
-    }
-
     /// The model to use when none was chosen: of the first provider whose key is set, else [`QUICKFIX`].
     pub fn default_model(&self) -> String {
         // Whether a server that needs no key is there can't be seen from here.
@@ -188,48 +162,6 @@ impl Catalogue {
         })
     }
 
-    fn models_of(&self, entry: &Entry) -> Vec<ModelInfo> {
-        let problem = match entry.endpoint(self) {
-            Ok(endpoint) if *endpoint.key.source() == Source::Missing => {
-                Some(endpoint.key.missing())
-            }
-            Ok(_) => None,
-            Err(error) => Some(error),
-        };
-        let mut models = BTreeMap::new();
-        for name in builtin::models(entry.name)
-            .into_iter()
-            .flat_map(BTreeMap::keys)
-        {
-            // Without a key to tell, only the user knows what such a server has.
-            let unsure = entry
-                .builtin
-                .is_some_and(|builtin| builtin.key_env.is_none());
-            models.insert(
-                name,
-                unsure.then(|| {
-                    format!("needs Ollama to run here and to have it: `ollama pull {name}`")
-                }),
-            );
-        }
-        models.extend(
-            entry
-                .user
-                .into_iter()
-                .flat_map(|user| user.models.keys())
-                .map(|name| (name, None)),
-        );
-        let info = |(name, unsure): (&String, Option<String>)| {
-            let why = problem.as_ref().map(ToString::to_string).or(unsure);
-            ModelInfo {
-                id: format!("{}/{name}", entry.name),
-                available: why.is_none(),
-                why,
-            }
-        };
-        models.into_iter().map(info).collect()
-    }
-
     fn bad_name(&self, given: &str) -> ModelError {
         let bare = given.trim_matches('/');
         let default = self.entry(bare).and_then(|entry| entry.default_model(self));
@@ -243,6 +175,7 @@ impl Catalogue {
                 .and_then(|user| user.models.keys().next())
             {
                 Some(model) => format!("{bare}/{model}"),
+                None if self.entry(bare).is_some() => format!("{bare}/NAME"),
                 None => "openai/gpt-5".to_owned(),
             },
         };
@@ -321,7 +254,7 @@ impl Entry<'_> {
         let over_chat = builtin
             .chat_model
             .filter(|_| self.api(catalogue) == Api::OpenaiChat);
-        Some(over_chat.unwrap_or(builtin.default_model))
+        over_chat.or(builtin.default_model)
     }
 
     fn endpoint(&self, catalogue: &Catalogue) -> Result<Endpoint, ModelError> {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::LocalServer;
 
 fn catalogue(config: &str, environment: &[(&'static str, &'static str)]) -> Catalogue {
     let user = toml::from_str(config).unwrap();
@@ -92,6 +93,7 @@ fn the_states_of_providers_show_no_key() {
             ("openai", KeyState::Command, false),
             ("openrouter", KeyState::Missing, true),
             ("ollama", KeyState::Unneeded, false),
+            ("llamacpp", KeyState::Unneeded, false),
             ("google", KeyState::Missing, true),
             ("mistral", KeyState::Missing, true),
             ("deepseek", KeyState::Missing, true),
@@ -496,43 +498,135 @@ fn a_server_on_this_machine_needs_no_key() {
 
 #[test]
 fn the_list_says_why_a_model_cannot_be_asked() {
-    let models = catalogue(
-        "ollama.models.mine = {}\nx = { base_url = 'http://h/v1', models.m = {} }",
-        &[OPENAI],
-    )
-    .models();
-    let why = |id: &str| {
-        models
-            .iter()
-            .find(|model| model.id == id)
-            .unwrap_or_else(|| panic!("{id}"))
-            .why
-            .clone()
+    let ollama = LocalServer {
+        name: "Ollama",
+        provider: "ollama".to_owned(),
+        base_url: "http://localhost:11434/v1".to_owned(),
+        models: ["qwen3-coder:latest", "gpt-oss:20b"]
+            .map(str::to_owned)
+            .to_vec(),
     };
-    for id in ["openai/gpt-5", "ollama/mine", "x/m", QUICKFIX] {
-        assert_eq!(why(id), None, "{id}");
+    let config = "ollama.models.mine = {}\nx = { base_url = 'http://h/v1', models.m = {} }";
+    let check = |local: &[LocalServer], wanted: &[(&str, Option<&str>)]| {
+        let models = catalogue(config, &[OPENAI]).models(local);
+        for (id, part) in wanted {
+            let model = models.iter().find(|model| model.id == *id);
+            let why = model.unwrap_or_else(|| panic!("{id}")).why.as_deref();
+            match part {
+                None => assert_eq!(why, None, "{id}"),
+                Some(part) => assert!(why.unwrap().contains(part), "{id}: {why:?}"),
+            }
+        }
+        let is_sound = |model: &ModelInfo| model.available == model.why.is_none();
+        assert!(models.iter().all(is_sound));
+        assert!(models.is_sorted_by_key(|model| !model.available));
+        let mut ids: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
+        ids.sort_unstable();
+        assert!(ids.is_sorted_by(|one, next| one < next), "{ids:?}");
+    };
+    let always = [
+        ("openai/gpt-5", None),
+        ("x/m", None),
+        (QUICKFIX, None),
+        ("anthropic/claude-sonnet-4-5", Some("ANTHROPIC_API_KEY")),
+        ("openrouter/openai/gpt-5", Some("OPENROUTER_API_KEY")),
+    ];
+    check(&[], &always);
+    check(
+        &[],
+        &[
+            ("ollama/mine", Some("needs Ollama to run here")),
+            ("ollama/qwen2.5-coder", Some("`ollama pull qwen2.5-coder`")),
+        ],
+    );
+    check(std::slice::from_ref(&ollama), &always);
+    check(
+        &[ollama],
+        &[
+            ("ollama/qwen3-coder", None),
+            ("ollama/gpt-oss:20b", None),
+            (
+                "ollama/gpt-oss",
+                Some("Ollama runs here and does not have it: `ollama pull gpt-oss`"),
+            ),
+            ("ollama/mine", Some("does not have it")),
+        ],
+    );
+}
+
+#[test]
+fn of_servers_elsewhere_the_user_knows_what_they_have() {
+    let config = "ollama = { base_url = 'http://h:11434/v1', models.mine = {} }";
+    let catalogue = catalogue(config, &[]);
+    assert!(catalogue.model("ollama/mine").available);
+    let models = catalogue.models(&[]);
+    let why = |id: &str| {
+        let model = models.iter().find(|model| model.id == id);
+        model.unwrap().why.clone()
+    };
+    assert_eq!(why("ollama/mine"), None);
+    assert!(
+        why("ollama/gpt-oss")
+            .unwrap()
+            .ends_with("[providers.ollama.models]")
+    );
+}
+
+#[tokio::test]
+async fn servers_are_looked_for_where_the_configuration_says_that_they_are() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut request = [0; 4096];
+            let read = socket.read(&mut request).await.unwrap();
+            assert!(request[..read].starts_with(b"GET /some/v1/models HTTP/1.1\r\n"));
+            let body = r#"{"data":[{"id":"org/m"}]}"#;
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            socket.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    let config = format!(
+        "mine.base_url = 'http://u:secret@127.0.0.1:{port}/some/v1'\n\
+         keyed = {{ base_url = 'http://127.0.0.1:{port}/other/v1', api_key_env = 'OPENAI_API_KEY' }}\n\
+         ollama.base_url = 'http://h/v1'\nllamacpp.base_url = 'http://h/v1'"
+    );
+    let catalogue = catalogue(&config, &[OPENAI]);
+    let found = catalogue.local_servers().await;
+    assert_eq!(
+        found,
+        [LocalServer {
+            name: "a server",
+            provider: "mine".to_owned(),
+            base_url: format!("http://127.0.0.1:{port}/some/v1"),
+            models: vec!["org/m".to_owned()],
+        }]
+    );
+    let models = catalogue.models(&found);
+    assert!(models.iter().any(|model| model.id == "mine/org/m"));
+}
+
+#[test]
+fn the_nearest_names_of_one_that_is_wrong() {
+    for (given, nearest) in [
+        ("opnai/gpt-5", "openai/gpt-5"),
+        ("gpt-5", "openai/gpt-5"),
+        ("claude-sonet-5-5", "anthropic/claude-sonnet-5-5"),
+        ("quickfix", QUICKFIX),
+    ] {
+        let found = catalogue("", &[]).nearest(given);
+        assert_eq!(
+            found.first().map(String::as_str),
+            Some(nearest),
+            "{given}: {found:?}"
+        );
+        assert!(found.len() <= 3, "{found:?}");
     }
-    assert!(
-        why("anthropic/claude-sonnet-4-5")
-            .unwrap()
-            .contains("ANTHROPIC_API_KEY")
-    );
-    assert!(
-        why("openrouter/openai/gpt-5")
-            .unwrap()
-            .contains("OPENROUTER_API_KEY")
-    );
-    assert!(
-        why("ollama/qwen2.5-coder")
-            .unwrap()
-            .contains("`ollama pull qwen2.5-coder`")
-    );
-    assert!(
-        models
-            .iter()
-            .all(|model| model.available == model.why.is_none())
-    );
-    assert!(models.is_sorted_by_key(|model| !model.available));
+    assert_eq!(catalogue("", &[]).nearest("&&&"), [""; 0]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn play_on(problems: &str, answers: &[(&str, &str)], messages: &mut Vec<Message>
     for (turn, (call, answer)) in answers.iter().enumerate() {
         let input = match next(messages) {
             Next::Call(input) => input,
-            Next::Say(text) | Next::GiveUp(text) => panic!("said {text:?} before {call}"),
+            Next::Say { text, .. } | Next::GiveUp(text) => panic!("said {text:?} before {call}"),
         };
         let mut shown = input["operation"].as_str().unwrap_or_default().to_owned();
         if let Some(line) = input.get("line") {
@@ -48,7 +48,7 @@ fn play_on(problems: &str, answers: &[(&str, &str)], messages: &mut Vec<Message>
         });
     }
     match next(messages) {
-        Next::Say(text) | Next::GiveUp(text) => text,
+        Next::Say { text, .. } | Next::GiveUp(text) => text,
         Next::Call(call) => panic!("still calls {call}"),
     }
 }
@@ -113,7 +113,7 @@ fn what_can_not_be_fixed_is_left_and_said() {
             ("diagnostics", seen),
             ("codeActions 3:5", "ra has no code actions at a.rs:3:5"),
         ],
-        "Not fixed: \"no such `x`\": the language server offers no quick fix for it.\nFor more",
+        "Not fixed: \"no such `x`\": the language server offers no quick fix for it.",
     );
     check(
         &[
@@ -267,14 +267,11 @@ fn what_a_fix_breaks_elsewhere_is_told_and_not_taken_for_what_there_is() {
 }
 
 #[test]
-fn a_request_without_problems_is_told_what_would_help() {
+fn a_request_without_problems_is_given_up() {
     let Next::GiveUp(said) = next(&[Message::user("Explain this")]) else {
         panic!("nothing is called");
     };
-    assert!(
-        said.contains("names no problem to fix") && said.contains("OPENAI_API_KEY"),
-        "{said}"
-    );
+    assert!(said.contains("names no problem to fix"), "{said}");
 }
 
 /// Of earlier changes something becomes known later: in the middle of a run, and after its last word.
@@ -305,7 +302,7 @@ fn what_becomes_known_later_is_told_and_taken_for_nothing_else() {
         "Fixed \"one\" by the quick fix \"A\"; the problem is gone.\nNew in b.rs:7: one"
     );
     messages.push(Message::user(later("c.rs")));
-    let Next::Say(again) = next(&messages) else {
+    let Next::Say { text: again, .. } = next(&messages) else {
         panic!("it has said it all");
     };
     assert_eq!(again, format!("{said}\nNew in c.rs:7: one"));
