@@ -6,3 +6,4 @@ pub mod fixtures;
 pub mod installed;
 pub mod model;
 pub mod neovim;
+pub mod terminal;

@@ -6,6 +6,7 @@
 mod bench;
 mod count;
 mod install;
+mod local_model;
 mod shell;
 mod test;
 
@@ -36,6 +37,9 @@ enum Chore {
         /// Leave out the tests that need real editors or are slow.
         #[arg(long)]
         fast: bool,
+        /// Nothing of all that, but what a small model on this machine fixes, and what is fixed without one. Gets 1.1 GB once.
+        #[arg(long, conflicts_with = "fast")]
+        local_model: bool,
         /// Run only tests whose names contain this; no format check and no lints.
         filter: Option<String>,
     },
@@ -49,7 +53,12 @@ enum Chore {
 fn main() -> ExitCode {
     let done = match Cli::parse().chore {
         Chore::Try { arguments } => try_it::run(&arguments),
-        Chore::Test { fast, filter } => test::run(fast, filter.as_deref()),
+        Chore::Test {
+            local_model: true,
+            filter,
+            ..
+        } => local_model::run(filter.as_deref()),
+        Chore::Test { fast, filter, .. } => test::run(fast, filter.as_deref()),
         Chore::Bench { filter } => bench::run(filter.as_deref()),
     };
     match done {

@@ -20,9 +20,10 @@ pub fn target() -> PathBuf {
         .map_or_else(|| root().join("target"), |set| root().join(set))
 }
 
-/// Where what is installed for tests is.
+/// Where what is installed for tests is: as the tests are told too, so that several trees can share it.
 pub fn tools() -> PathBuf {
-    target().join("tools")
+    std::env::var_os("COPYDESK_TEST_TOOLS")
+        .map_or_else(|| target().join("tools"), |set| root().join(set))
 }
 
 /// A binary of ours in the folder of a profile.

@@ -113,6 +113,12 @@ pub fn language_servers() -> Result<Vec<&'static str>> {
     Ok(missing)
 }
 
+/// The servers of the languages in which a local model is tried.
+pub fn language_servers_of_trials() -> Result<()> {
+    rust_analyzer()?;
+    SERVERS[0].install()
+}
+
 /// All that benches with real servers need. Where the large tree is.
 pub fn for_benches() -> Result<PathBuf> {
     language_servers()?;
