@@ -64,12 +64,17 @@ impl Asked {
         body: &[u8],
     ) -> ModelError {
         let text = String::from_utf8_lossy(body);
-        if text.trim_start().starts_with('<') {
+        let is_page = text.trim_start().starts_with('<');
+        // What stands before a server says with a page of its own that the server is down: that passes.
+        if is_page && !passes(status.as_u16()) {
             return self.web_page(status.as_u16(), &text);
         }
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
         let message = match words(&body) {
             Some(message) => message.to_owned(),
+            None if is_page => self
+                .title(&text)
+                .unwrap_or_else(|| "it sent a web page".to_owned()),
             None if status.is_redirection() => {
                 let to = headers
                     .get(LOCATION)
@@ -122,18 +127,20 @@ impl Asked {
 
     /// A web page where an answer should be.
     pub(crate) fn web_page(&self, status: u16, page: &str) -> ModelError {
-        // ASCII only, so that the offsets hold in the page as well.
-        let lower = page.to_ascii_lowercase();
-        let title = lower.find("<title").and_then(|start| {
-            let from = start + lower[start..].find('>')? + 1;
-            let to = from + lower[from..].find("</title")?;
-            Some(self.quote(&page[from..to]))
-        });
         ModelError::Html {
             url: self.address(),
             status,
-            title: title.filter(|title| !title.is_empty()),
+            title: self.title(page),
         }
+    }
+
+    fn title(&self, page: &str) -> Option<String> {
+        // ASCII only, so that the offsets hold in the page as well.
+        let lower = page.to_ascii_lowercase();
+        let start = lower.find("<title")?;
+        let from = start + lower[start..].find('>')? + 1;
+        let to = from + lower[from..].find("</title")?;
+        Some(self.quote(&page[from..to])).filter(|title| !title.is_empty())
     }
 
     /// What lies behind a failed connection.
@@ -218,12 +225,16 @@ impl Asked {
                 status,
                 message,
                 // What is used up stays so until somebody pays.
-                passes: matches!(status, 408 | 409 | 429 | 500..)
-                    && codes.iter().all(|code| code != "insufficient_quota"),
+                passes: passes(status) && codes.iter().all(|code| code != "insufficient_quota"),
                 retry_after,
             },
         }
     }
+}
+
+/// Whether the same request may do later what it did not now.
+fn passes(status: u16) -> bool {
+    matches!(status, 408 | 409 | 429 | 500..)
 }
 
 /// The words of an error, wherever a dialect puts them: `{error: {message}}`, `{error: "…"}`, `{message}`, `{detail}`, `[{…}]`.
@@ -403,7 +414,12 @@ mod tests {
             (
                 502,
                 "<html><head><TITLE>Bad\n gateway</TITLE>",
-                "https://host.example/v1/chat/completions answered with a web page (502, “Bad gateway”)",
+                "openai is overloaded or down (502): Bad gateway. Try again later",
+            ),
+            (
+                403,
+                "<html><head><TITLE>Bad\n gateway</TITLE>",
+                "https://host.example/v1/chat/completions answered with a web page (403, “Bad gateway”)",
             ),
             (
                 407,

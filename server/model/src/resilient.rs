@@ -188,7 +188,8 @@ impl Asking {
         let pause = self.pause(&error).filter(|_| left > 0);
         if let Some(pause) = pause {
             self.phase = Phase::Wait(pause);
-            let (seconds, left) = (pause.as_secs_f64().ceil(), left);
+            // Of what is added by chance nobody has to know.
+            let seconds = pause.as_secs_f64().round().max(1.0);
             let plural = if left == 1 { "try" } else { "tries" };
             return Ok(StreamEvent::Notice(format!(
                 "{}: next try in {seconds} s ({left} {plural} left)",

@@ -232,11 +232,24 @@ impl<D: Decode> Reader<D> {
                         break;
                     }
                     self.halves.join(&mut event.data);
-                    self.decoder.event(&event, out)?;
+                    if let Err(error) = self.decoder.event(&event, out) {
+                        return self.broken(error, out);
+                    }
                 }
                 Ok(())
             }
         }
+    }
+
+    /// An error in the middle is no worse than a cut: calls that were whole before it are made, and the model goes on from there.
+    fn broken(&mut self, error: ModelError, out: &mut Vec<StreamEvent>) -> Result<(), ModelError> {
+        let mut last = Vec::new();
+        if self.decoder.end(Some("an error"), &mut last).is_err() {
+            return Err(error);
+        }
+        tracing::info!(%error, "failed after its calls were complete");
+        out.append(&mut last);
+        Ok(())
     }
 
     /// The bytes have ended.

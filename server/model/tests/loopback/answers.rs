@@ -116,7 +116,7 @@ async fn each_status_is_told_and_never_the_key() {
             "502 Bad Gateway",
             "",
             "<html><title>nginx</title>",
-            "http://127.0.0.1:",
+            "test is overloaded or down (502): nginx. Try again later",
         ),
         (
             "302 Found",

@@ -5,7 +5,9 @@
 
 mod answers;
 mod anthropic;
+mod clock;
 mod conversation;
+mod faults;
 mod responses;
 mod same;
 mod script;
