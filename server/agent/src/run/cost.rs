@@ -31,7 +31,9 @@ impl Run {
         };
         let spent = self.spent.known_cost();
         let next = prices.of(&Usage {
-            input: request.estimated_tokens().saturating_sub(self.cached),
+            input: request
+                .estimated_tokens_for(self.provider.id())
+                .saturating_sub(self.cached),
             cache_read: self.cached,
             ..Usage::default()
         });
