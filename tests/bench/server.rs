@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::Context as _;
 use serde_json::{Value, json};
 use tests::model::{Asked, Reply, ScriptedModel};
 use wire::Wire;
@@ -25,7 +26,34 @@ fn main() -> anyhow::Result<()> {
     let model = runtime.block_on(talkative());
     code_actions(&model)?;
     cancel(&model)?;
+    let scripted = runtime.block_on(ScriptedModel::answering(|_| Reply::text("Done.")));
+    let scripted = scripted.unrecorded();
+    for (what, context, target) in [
+        ("with all tools", 200_000, "< 10000 B"),
+        ("to a small model", 8_192, "< 4000 B"),
+    ] {
+        let asked = runtime.block_on(first_request(&scripted, context))?;
+        let bytes = asked.system().len() + asked.body["tools"].to_string().len();
+        let what = format!("the first request {what}: system prompt and tools");
+        row(&what, &format!("{bytes} B"), target);
+    }
     Ok(())
+}
+
+/// What the model is first asked, if it has such a context.
+async fn first_request(model: &ScriptedModel, context: u32) -> anyhow::Result<Asked> {
+    let root = tempfile::tempdir()?;
+    let mut options = with_model(model);
+    options["providers"]["scripted"]["models"] = json!({ "one": { "context": context } });
+    let mut server = Wire::spawn(root.path())?;
+    server.initialize(root.path(), options)?;
+    let document = uri(root.path(), "a.txt");
+    server.open(&document, "plaintext", "some text\n")?;
+    let session = server.ask("say done", &document)?;
+    server.until_event(&session, "finished")?;
+    let asked = model.requests(1).await.pop();
+    server.stop()?;
+    asked.context("it was asked")
 }
 
 fn row(what: &str, measured: &str, target: &str) {

@@ -9,6 +9,7 @@
 mod anthropic;
 mod arguments;
 mod asked;
+mod body;
 mod call;
 mod catalogue;
 mod conversation;

@@ -5,10 +5,11 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::{StreamExt, stream};
+use futures::{StreamExt, poll, stream};
 use tokio_util::sync::CancellationToken;
 
 use crate::{EventStream, ModelConfig, ModelError, Provider, Request, Stop, StreamEvent};
@@ -76,22 +77,35 @@ impl Provider for Resilient {
         self.present().facts()
     }
 
-    /// What goes wrong comes as a step of the answer: by then it may have been tried for minutes.
+    /// What goes wrong comes as a step of the answer: what is done about it may take minutes, and is told.
     async fn stream(
         &self,
         request: &Request,
         cancel: &CancellationToken,
     ) -> Result<EventStream, ModelError> {
         let fallen = self.has_fallen.load(Ordering::Relaxed);
+        let provider = self.present().clone();
+        let mut first = provider.stream(request, cancel);
+        let answered = poll!(first.as_mut());
+        // It is under way. For another try it is kept meanwhile: a long session takes its time to be copied.
+        let kept = request.clone();
+        let answered = match answered {
+            Poll::Ready(answered) => answered,
+            Poll::Pending => first.await,
+        };
+        let phase = match answered {
+            Ok(stream) => Phase::Read(stream),
+            Err(error) => Phase::Failed(error),
+        };
         let asking = Asking {
-            provider: self.present().clone(),
+            provider: provider.clone(),
             fallback: self.fallback.clone().filter(|_| !fallen),
             has_fallen: self.has_fallen.clone(),
             patience: self.patience,
-            request: request.clone(),
+            request: kept,
             cancel: cancel.clone(),
-            tries: 0,
-            phase: Phase::Ask,
+            tries: 1,
+            phase,
             has_said: false,
             has_called: false,
         };
@@ -125,6 +139,8 @@ enum Phase {
     Wait(Duration),
     /// It answers.
     Read(EventStream),
+    /// It did not.
+    Failed(ModelError),
     Over,
 }
 
@@ -133,6 +149,7 @@ impl Asking {
         loop {
             match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Over => return None,
+                Phase::Failed(error) => return Some(self.failed(error)),
                 Phase::Wait(pause) => {
                     tokio::select! {
                         biased;

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::body::written;
 use crate::call::{callable, input};
 use crate::ids::Ids;
 use crate::pairing::{Part, Reader, Spoken, ToolOutcome, Turn, turns};
@@ -27,8 +28,7 @@ pub(super) fn body(model: &str, reader: Reader<'_>, request: &Request, max_token
         tool_choice,
         messages,
     };
-    // Every key is a string and every number finite: there is nothing that could fail.
-    serde_json::to_vec(&body).unwrap_or_default()
+    written(&body, request)
 }
 
 #[derive(Serialize)]

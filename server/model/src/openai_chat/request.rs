@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{EXTRA_CONTENT, REASONING_CONTENT};
+use crate::body::written;
 use crate::call::{callable, input};
 use crate::ids::Ids;
 use crate::pairing::{Part, Reader, Spoken, Turn, turns};
@@ -31,8 +32,7 @@ pub(super) fn body(
         max_tokens: max_output.filter(|_| !new_name),
         max_completion_tokens: max_output.filter(|_| new_name),
     };
-    // Every key is a string and every number finite: there is nothing that could fail.
-    serde_json::to_vec(&body).unwrap_or_default()
+    written(&body, request)
 }
 
 #[derive(Serialize)]

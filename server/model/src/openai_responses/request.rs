@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::body::written;
 use crate::call::{callable, input};
 use crate::ids::Ids;
 use crate::pairing::{Part, Reader, Spoken, Turn, turns};
@@ -49,8 +50,7 @@ pub(super) fn body(
         stream: true,
         input: items(request, reader, without),
     };
-    // Every key is a string and every number finite: there is nothing that could fail.
-    serde_json::to_vec(&body).unwrap_or_default()
+    written(&body, request)
 }
 
 #[derive(Serialize)]
