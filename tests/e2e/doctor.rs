@@ -223,8 +223,8 @@ async fn configuration_models_and_keys() {
     assert!(!told.text.contains("sk-secret") && !told.json.to_string().contains("sk-secret"));
     told.says("ok  anthropic/claude-sonnet-5-5\n");
     for provider in [
-        "anthropic (its key is set)",
-        "openai (its key is set)",
+        "anthropic (its key is in ANTHROPIC_API_KEY)",
+        "openai (its key is in OPENAI_API_KEY)",
         "openrouter (no key)",
         "ollama (needs no key)",
         "google (no key)",

@@ -75,8 +75,8 @@ pub struct NotChosen {
 pub struct Models {
     /// Those that there are.
     pub catalogue: Catalogue,
-    /// What a run uses that names none.
-    pub default: String,
+    /// What a run uses that names none; unset: the first whose key is there.
+    pub default: Option<String>,
     /// What answers when that has failed for good.
     pub fallback: Option<String>,
     /// What a run may cost, in USD.
@@ -168,7 +168,10 @@ impl Agent {
     /// The model that a run uses when it names none.
     pub fn default_model(&self) -> String {
         let chosen = lock(&self.chosen).clone();
-        chosen.unwrap_or_else(|| self.models.default.clone())
+        let configured = || self.models.default.clone();
+        // A key may have been put into the keyring meanwhile.
+        let first = || self.models.catalogue.default_model();
+        chosen.or_else(configured).unwrap_or_else(first)
     }
 
     /// Makes another one that. Runs at work keep theirs.

@@ -28,6 +28,7 @@ Environment:
   COPYDESK_MODEL       provider/model, over every configuration file
   COPYDESK_LOG         what to log to stderr, e.g. info or copydesk=debug,langserver=trace
   COPYDESK_CONFIG_DIR  where config.toml is looked for
+  COPYDESK_STATE_DIR   where is noted who has a key in the system's keyring
 
 Without a key the model is builtin/quickfix: it applies the language servers' own quick fixes.
 
@@ -96,6 +97,19 @@ pub enum Command {
         /// The workspace folder; the current folder if left out.
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
+    },
+    /// Puts a provider's key into the system's keyring: the Keychain, the Credential Manager, or a desktop's Secret Service.
+    ///
+    /// The key is typed unseen, or read from stdin if something is piped in: `pass show openai | copydesk login openai`. A key
+    /// in the environment or from api_key_command comes before it.
+    Login {
+        /// Whose key, e.g. anthropic, openai, or a provider of the configuration.
+        provider: String,
+    },
+    /// Takes a provider's key out of the system's keyring.
+    Logout {
+        /// Whose key.
+        provider: String,
     },
     /// Ends the language servers of a copydesk that was killed. Started by copydesk itself.
     #[command(name = "__supervise", hide = true)]

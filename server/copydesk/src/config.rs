@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 
 use agent::AgentConfig;
 use langserver::{PoolConfig, Servers};
-use model::ProviderConfig;
+use model::{Catalogue, ProviderConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+use crate::keyring;
 use layer::Layer;
 
 /// The whole of it.
@@ -49,6 +50,14 @@ pub struct Loaded {
     pub files: Vec<(PathBuf, Reading)>,
 }
 
+impl Loaded {
+    /// The providers and their models, with the system's keyring.
+    pub fn catalogue(&self) -> Catalogue {
+        let providers = self.config.providers.clone();
+        Catalogue::new(providers).with_keyring(keyring::keyring())
+    }
+}
+
 /// What came of looking for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -73,6 +82,17 @@ pub fn directory() -> Option<PathBuf> {
         return Some(PathBuf::from(named));
     }
     directories::ProjectDirs::from("", "", "copydesk").map(|dirs| dirs.config_dir().to_path_buf())
+}
+
+/// Where what copydesk remembers of this person is kept.
+pub fn state_directory() -> Option<PathBuf> {
+    let named = std::env::var_os("COPYDESK_STATE_DIR");
+    if let Some(named) = named.filter(|named| !named.is_empty()) {
+        return Some(PathBuf::from(named));
+    }
+    let dirs = directories::ProjectDirs::from("", "", "copydesk")?;
+    let state = dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir());
+    Some(state.to_path_buf())
 }
 
 /// Reads all of it for a workspace. `options` are the client's `initializationOptions`.

@@ -4,6 +4,8 @@
 mod cli;
 mod config;
 mod doctor;
+mod keyring;
+mod login;
 mod place;
 mod rooms;
 mod serve;
@@ -57,6 +59,8 @@ async fn act(command: Option<Command>) -> anyhow::Result<ExitCode> {
         }) => terminal::run(prompt, file, options).await,
         Some(Command::Fix { file, options }) => terminal::fix(file, options).await,
         Some(Command::Doctor { start, json, dir }) => doctor::run(dir, start, json).await,
+        Some(Command::Login { provider }) => login::login(provider).await,
+        Some(Command::Logout { provider }) => login::logout(provider).await,
         Some(Command::Supervise) => Ok(ExitCode::SUCCESS),
     }
 }

@@ -5,7 +5,6 @@ use std::{path::PathBuf, sync::Arc};
 
 use agent::{Agent, Models};
 use langserver::{Limits, Pool};
-use model::Catalogue;
 use serde_json::Value;
 use workspace::Workspace;
 
@@ -21,15 +20,16 @@ pub struct Rooms {
 
 /// Builds them over a workspace.
 pub fn build(roots: &[PathBuf], options: &Value, workspace: &Arc<Workspace>) -> Rooms {
+    let loaded = config::load(roots, options);
+    let catalogue = loaded.catalogue();
     let config::Loaded {
         config, warnings, ..
-    } = config::load(roots, options);
+    } = loaded;
     let servers = langserver::catalogue::merged(&config.language_servers);
     let bounds = config.language_server_pool.bounds();
     let pool = Pool::bounded(servers, workspace.clone(), Limits::default(), bounds);
-    let catalogue = Catalogue::new(config.providers);
     let models = Models {
-        default: config.model.unwrap_or_else(|| catalogue.default_model()),
+        default: config.model,
         catalogue,
         fallback: config.fallback_model,
         max_cost: config.max_cost,

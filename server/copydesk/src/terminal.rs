@@ -120,14 +120,14 @@ async fn start(task: Task, file: Option<String>, options: RunOptions) -> anyhow:
 }
 
 /// Ctrl-C and a polite kill.
-struct Interrupts {
+pub struct Interrupts {
     #[cfg(unix)]
     signals: [tokio::signal::unix::Signal; 2],
 }
 
 impl Interrupts {
     /// From here on a signal no longer ends the process.
-    fn listen() -> anyhow::Result<Self> {
+    pub fn listen() -> anyhow::Result<Self> {
         #[cfg(unix)]
         {
             use tokio::signal::unix::{SignalKind, signal};
@@ -142,7 +142,8 @@ impl Interrupts {
         Ok(Interrupts {})
     }
 
-    async fn wait(&mut self) {
+    /// Until the first of them.
+    pub async fn wait(&mut self) {
         #[cfg(unix)]
         {
             let [interrupt, terminate] = &mut self.signals;

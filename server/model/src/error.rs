@@ -43,7 +43,7 @@ pub enum ModelError {
     },
     /// No key is set.
     #[error(
-        "{provider} needs a key: set {env} in the environment that the editor is started from, or api_key_command in [providers.{provider}]"
+        "{provider} needs a key: set {env} in the environment that the editor is started from, or api_key_command in [providers.{provider}], or run `copydesk login {provider}`"
     )]
     NoKey {
         /// The provider.
@@ -61,6 +61,16 @@ pub enum ModelError {
         /// Its first word.
         program: String,
         /// What became of it. Never what it printed.
+        reason: String,
+    },
+    /// The keyring that has the key did not give it.
+    #[error(
+        "the key of {provider} can't be had from the system's keyring: {reason}. `copydesk login {provider}` puts it there again, `copydesk logout {provider}` ends that it is looked for there"
+    )]
+    Keyring {
+        /// The provider.
+        provider: String,
+        /// What is wrong.
         reason: String,
     },
     /// The provider will not have this key (401, 403).

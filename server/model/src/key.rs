@@ -1,8 +1,10 @@
-//! Where a provider's key comes from: an environment variable, or a command that prints it. It is fetched when it is first
-//! needed and never written anywhere.
+//! Where a provider's key comes from: an environment variable, a command that prints it, or the system's keyring. It is
+//! fetched when it is first needed and never written anywhere.
 
+use std::fmt;
 use std::io;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
@@ -13,6 +15,8 @@ use crate::{ModelError, Secret};
 
 /// A password manager may ask the person first.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
+/// A keyring may ask the person for its password first.
+const KEYRING_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long after its end what a command has printed may take to come.
 const A_MOMENT: Duration = Duration::from_millis(100);
 /// No key is longer.
@@ -27,6 +31,31 @@ pub fn is_variable_name(text: &str) -> bool {
         && !text.starts_with(|c: char| c.is_ascii_digit())
 }
 
+/// Keys that the system keeps. It is asked only when a request needs one that it has, and from a thread of its own.
+pub trait Keyring: Send + Sync {
+    /// Whether it has a key of this provider, as far as is known without asking it.
+    fn has(&self, provider: &str) -> bool;
+
+    /// The key, or in words why it can't be had. This may take as long as a person takes who is asked.
+    fn key(&self, provider: &str) -> Result<Secret, String>;
+}
+
+/// A keyring that has a provider's key.
+#[derive(Clone)]
+pub(crate) struct Keeper(pub(crate) Arc<dyn Keyring>);
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keeper")
+    }
+}
+
+impl PartialEq for Keeper {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// One way to a key.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Source {
@@ -34,6 +63,8 @@ pub(crate) enum Source {
     Set(Secret),
     /// A command prints it.
     Command(Vec<String>),
+    /// The system's keyring has it.
+    Keyring(Keeper),
     /// There is none, and none is needed as far as is known.
     Unneeded,
     /// There is none, but there should be.
@@ -47,7 +78,8 @@ pub(crate) struct Key {
     /// The variable that holds it, or would.
     env: Option<String>,
     source: Source,
-    printed: tokio::sync::Mutex<Option<Secret>>,
+    /// What a command printed or the keyring gave.
+    fetched: tokio::sync::Mutex<Option<Secret>>,
 }
 
 impl Key {
@@ -56,7 +88,7 @@ impl Key {
             provider: provider.to_owned(),
             env,
             source,
-            printed: tokio::sync::Mutex::default(),
+            fetched: tokio::sync::Mutex::default(),
         }
     }
 
@@ -69,6 +101,10 @@ impl Key {
         match (&self.source, &self.env) {
             (Source::Command(_), _) => format!(
                 "what api_key_command in [providers.{}] prints",
+                self.provider
+            ),
+            (Source::Keyring(_), _) => format!(
+                "the key in the system's keyring (`copydesk login {}` puts another there)",
                 self.provider
             ),
             (Source::Set(_), Some(env)) => format!("the key in {env}"),
@@ -109,22 +145,52 @@ impl Key {
             Source::Set(secret) => Ok(Some(secret.clone())),
             Source::Unneeded => Ok(None),
             Source::Missing => Err(self.missing()),
-            Source::Command(command) => {
-                let mut printed = tokio::select! {
+            Source::Command(_) | Source::Keyring(_) => {
+                let mut fetched = tokio::select! {
                     () = cancel.cancelled() => return Err(ModelError::Cancelled),
-                    printed = self.printed.lock() => printed,
+                    fetched = self.fetched.lock() => fetched,
                 };
-                if printed.is_none() {
-                    *printed = Some(self.run(command, cancel).await?);
+                if fetched.is_none() {
+                    *fetched = match &self.source {
+                        Source::Command(command) => Some(self.run(command, cancel).await?),
+                        Source::Keyring(keeper) => Some(self.kept(keeper, cancel).await?),
+                        _ => None,
+                    };
                 }
-                Ok(printed.clone())
+                Ok(fetched.clone())
             }
         }
     }
 
-    /// Forgets what a command printed, so that the next request asks it again: tokens expire.
+    /// Forgets what a command printed or the keyring gave, so that the next request asks again: tokens expire.
     pub(crate) async fn forget(&self) {
-        *self.printed.lock().await = None;
+        *self.fetched.lock().await = None;
+    }
+
+    async fn kept(
+        &self,
+        keeper: &Keeper,
+        cancel: &CancellationToken,
+    ) -> Result<Secret, ModelError> {
+        let failed = |reason: String| ModelError::Keyring {
+            provider: self.provider.clone(),
+            reason,
+        };
+        let (keyring, provider) = (keeper.0.clone(), self.provider.clone());
+        // It can't be interrupted; whoever waits for it can.
+        let asking = tokio::task::spawn_blocking(move || keyring.key(&provider));
+        let answer = tokio::select! {
+            () = cancel.cancelled() => return Err(ModelError::Cancelled),
+            answer = tokio::time::timeout(KEYRING_TIMEOUT, asking) => answer,
+        };
+        match answer {
+            Ok(Ok(key)) => key.map_err(failed),
+            Ok(Err(_)) => Err(failed("asking it failed".to_owned())),
+            Err(_) => Err(failed(format!(
+                "it did not answer within {} s; is it locked?",
+                KEYRING_TIMEOUT.as_secs()
+            ))),
+        }
     }
 
     async fn run(
@@ -255,6 +321,96 @@ mod tests {
         let got = key.get(&CancellationToken::new()).await;
         got.map(|secret| secret.map(|secret| secret.reveal().to_owned()))
             .map_err(|error| error.to_string())
+    }
+
+    /// A keyring that answers in its own time, and counts who asks.
+    struct Kept {
+        asked: std::sync::atomic::AtomicUsize,
+        answer: Result<&'static str, &'static str>,
+        /// It answers when somebody has sent word.
+        unlocked: Option<std::sync::Mutex<std::sync::mpsc::Receiver<()>>>,
+    }
+
+    impl Kept {
+        fn of(answer: Result<&'static str, &'static str>) -> Self {
+            Self {
+                asked: std::sync::atomic::AtomicUsize::new(0),
+                answer,
+                unlocked: None,
+            }
+        }
+    }
+
+    impl Keyring for Kept {
+        fn has(&self, provider: &str) -> bool {
+            provider == "p"
+        }
+
+        fn key(&self, provider: &str) -> Result<Secret, String> {
+            self.asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            assert_eq!(provider, "p");
+            if let Some(unlocked) = &self.unlocked {
+                let _ = unlocked.lock().unwrap().recv();
+            }
+            self.answer.map(Secret::new).map_err(str::to_owned)
+        }
+    }
+
+    fn kept(keyring: &Arc<Kept>) -> Key {
+        Key::new("p", None, Source::Keyring(Keeper(keyring.clone())))
+    }
+
+    #[tokio::test]
+    async fn a_keyring_is_asked_once_when_the_key_is_needed() {
+        let keyring = Arc::new(Kept::of(Ok("sk-1")));
+        let asked = || keyring.asked.load(std::sync::atomic::Ordering::SeqCst);
+        let key = kept(&keyring);
+        assert_eq!(asked(), 0);
+        let (one, other) = tokio::join!(get(&key), get(&key));
+        assert_eq!(
+            (one, other),
+            (Ok(Some("sk-1".into())), Ok(Some("sk-1".into())))
+        );
+        assert_eq!(asked(), 1);
+        key.forget().await;
+        assert_eq!(get(&key).await, Ok(Some("sk-1".into())));
+        assert_eq!(asked(), 2);
+        assert!(!format!("{key:?}").contains("sk-1"), "{key:?}");
+    }
+
+    #[tokio::test]
+    async fn a_keyring_that_fails_says_why_and_what_to_do() {
+        let keyring = Arc::new(Kept::of(Err("it is not there any more")));
+        let error = get(&kept(&keyring)).await.unwrap_err();
+        assert!(
+            error.starts_with("the key of p can't be had from the system's keyring: it is not there any more. `copydesk login p`"),
+            "{error}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_long_for_a_keyring_that_is_locked() {
+        let (unlock, unlocked) = std::sync::mpsc::channel();
+        let keyring = Arc::new(Kept {
+            unlocked: Some(std::sync::Mutex::new(unlocked)),
+            ..Kept::of(Ok("sk-1"))
+        });
+        let key = kept(&keyring);
+        let cancel = CancellationToken::new();
+        let (got, ()) = tokio::join!(key.get(&cancel), async { cancel.cancel() });
+        assert_eq!(got, Err(ModelError::Cancelled));
+        // The clock runs while everybody waits; a thread that blocks stops it, so it is moved on by hand.
+        let waiting = tokio::spawn(async move { get(&key).await });
+        while keyring.asked.load(std::sync::atomic::Ordering::SeqCst) < 2 {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::advance(KEYRING_TIMEOUT).await;
+        let error = waiting.await.unwrap().unwrap_err();
+        assert!(
+            error.contains("did not answer within 60 s; is it locked?"),
+            "{error}"
+        );
+        drop(unlock);
     }
 
     #[test]

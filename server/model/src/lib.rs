@@ -36,14 +36,14 @@ mod stable_hash;
 mod stream;
 
 pub use catalogue::{
-    Api, Catalogue, Cost, KeyState, Long, ModelConfig, ModelInfo, ProviderConfig, ProviderState,
+    Api, Catalogue, Cost, KeySource, Long, ModelConfig, ModelInfo, ProviderConfig, ProviderState,
     QUICKFIX,
 };
 pub use conversation::{
     Block, Image, Message, Reasoning, Request, Role, Sealed, ToolCall, ToolSpec,
 };
 pub use error::ModelError;
-pub use key::is_variable_name;
+pub use key::{Keyring, is_variable_name};
 pub use local::LocalServer;
 pub use provider::{EventStream, Provider, Stop, StreamEvent, Usage};
 pub use resilient::{Patience, Resilient};

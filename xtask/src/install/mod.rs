@@ -81,7 +81,7 @@ const PACKAGES: Npm = Npm {
 };
 
 /// Those that only Debian has in a form that can be had without their own package managers.
-const DEBIAN_SERVERS: [Debian; 2] = [
+const DEBIAN_SERVERS: [Debian; 3] = [
     Debian {
         program: "gopls",
         packages: &["gopls", "golang-go"],
@@ -89,6 +89,11 @@ const DEBIAN_SERVERS: [Debian; 2] = [
     Debian {
         program: "clangd-19",
         packages: &["clangd-19"],
+    },
+    // A Secret Service, which desktops have and other machines don't.
+    Debian {
+        program: "gnome-keyring-daemon",
+        packages: &["gnome-keyring", "dbus"],
     },
 ];
 

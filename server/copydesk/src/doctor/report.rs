@@ -13,7 +13,7 @@ use langserver::{
     Servers,
     catalogue::{self, Presence, Surveyed},
 };
-use model::{Catalogue, KeyState, LocalServer, QUICKFIX};
+use model::{Catalogue, KeySource, LocalServer, QUICKFIX};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use workspace::{Buffers, Edit, GlobQuery, Host, HostError, Reply, Workspace};
@@ -26,6 +26,8 @@ const FILES: usize = 100_000;
 /// A server that has not introduced itself after this long does not start. So many are started side by side.
 const UNTIL_IT_STARTS: Duration = Duration::from_secs(20);
 const AT_ONCE: usize = 2;
+/// A keyring that is locked asks the person, who may not be there.
+const KEYRING: Duration = Duration::from_secs(10);
 /// A language with less than one in so many of the files is not what the folder is written in.
 const SHARE: usize = 10;
 
@@ -82,8 +84,11 @@ pub struct Local {
 #[derive(Debug, Serialize)]
 pub struct Provider {
     pub name: String,
-    /// `set`, `command`, `unneeded` or `missing`.
+    /// `set`, `command`, `keyring`, `unneeded` or `missing`.
     pub key: &'static str,
+    /// The variable that it is set in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -142,17 +147,20 @@ pub struct Start {
 impl Report {
     /// Looks at everything; starts what this folder needs, if it is to.
     pub async fn of(folder: PathBuf, start: bool) -> Self {
+        let loaded = config::load(std::slice::from_ref(&folder), &serde_json::Value::Null);
+        let models = loaded.catalogue();
         let Loaded {
             config,
             warnings,
             files,
-        } = config::load(std::slice::from_ref(&folder), &serde_json::Value::Null);
+        } = loaded;
         let servers = catalogue::merged(&config.language_servers);
-        let models = Catalogue::new(config.providers);
-        let (surveyed, counts, local) = tokio::join!(
+        let name = config.model.unwrap_or_else(|| models.default_model());
+        let (surveyed, counts, local, problem) = tokio::join!(
             catalogue::survey(&servers, &folder),
             count(folder.clone()),
             models.local_servers(),
+            problem(&name, &models),
         );
         let mut languages = languages(&counts, &surveyed);
         let mut language_servers: Vec<_> = surveyed.into_iter().map(Server::from).collect();
@@ -173,7 +181,7 @@ impl Report {
             let served = languages.iter_mut().filter(|one| one.server == server.name);
             served.for_each(|one| one.ok = false);
         }
-        let model = model(config.model, &models, local);
+        let model = model(name, problem, &models, local);
         // What stands in a file that can't be read nobody knows: the rest may be of no use without it.
         let is_read = files.iter().all(|(_, state)| *state != Reading::Unusable);
         let ok = is_read && model.ok && languages.iter().all(|one| one.ok || !one.is_needed);
@@ -227,22 +235,46 @@ async fn start_all<'a>(
         .await;
 }
 
-fn model(configured: Option<String>, models: &Catalogue, local: Vec<LocalServer>) -> Model {
-    let name = configured.unwrap_or_else(|| models.default_model());
-    let problem = (name != QUICKFIX)
-        .then(|| models.resolve(&name).err())
-        .flatten()
-        .map(|error| error.to_string());
+/// Why the model that would be used can't be. The keyring is asked for its key alone, and may ask the person.
+async fn problem(model: &str, models: &Catalogue) -> Option<String> {
+    if model == QUICKFIX {
+        return None;
+    }
+    if let Err(error) = models.resolve(model) {
+        return Some(error.to_string());
+    }
+    let cancel = CancellationToken::new();
+    let asked = models.ask_keyring(model, &cancel);
+    match tokio::time::timeout(KEYRING, asked).await {
+        Ok(error) => error.map(|error| error.to_string()),
+        Err(_) => Some(format!(
+            "the system's keyring has not given the key of {model} within {} s: unlock it",
+            KEYRING.as_secs()
+        )),
+    }
+}
+
+fn model(
+    name: String,
+    problem: Option<String>,
+    models: &Catalogue,
+    local: Vec<LocalServer>,
+) -> Model {
     let providers = models
         .provider_states()
         .into_iter()
         .map(|state| Provider {
             name: state.name,
             key: match state.key {
-                KeyState::Set => "set",
-                KeyState::Command => "command",
-                KeyState::Unneeded => "unneeded",
-                KeyState::Missing => "missing",
+                KeySource::Variable(_) => "set",
+                KeySource::Command => "command",
+                KeySource::Keyring => "keyring",
+                KeySource::Unneeded => "unneeded",
+                KeySource::Missing => "missing",
+            },
+            variable: match state.key {
+                KeySource::Variable(name) => Some(name),
+                _ => None,
             },
             problem: state.problem,
         })

@@ -50,11 +50,13 @@ impl Report {
             writeln!(f, "  ! {problem}")?;
         }
         let say = |provider: &Provider| {
-            let key = match provider.key {
-                "set" => "its key is set",
-                "command" => "a command prints its key",
-                "missing" => "no key",
-                _ => "needs no key",
+            let key = match (provider.key, &provider.variable) {
+                ("set", Some(variable)) => format!("its key is in {variable}"),
+                ("set", None) => "its key is set".to_owned(),
+                ("command", _) => "its key is printed by api_key_command".to_owned(),
+                ("keyring", _) => "its key is in the keyring".to_owned(),
+                ("missing", _) => "no key".to_owned(),
+                _ => "needs no key".to_owned(),
             };
             format!("{} ({key})", provider.name)
         };

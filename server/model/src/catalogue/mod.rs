@@ -15,11 +15,11 @@ use reqwest::Url;
 use self::builtin::Builtin;
 pub use self::config::{Api, Cost, Long, ModelConfig, ProviderConfig};
 pub use self::offer::ModelInfo;
-pub use self::state::{KeyState, ProviderState};
+pub use self::state::{KeySource, ProviderState};
 use crate::anthropic::Anthropic;
 use crate::endpoint::Endpoint;
 use crate::http::is_loopback;
-use crate::key::{Key, Source};
+use crate::key::{Keeper, Key, Keyring, Source};
 use crate::openai_chat::OpenAiChat;
 use crate::openai_responses::OpenAiResponses;
 use crate::rest::Rest;
@@ -39,6 +39,7 @@ type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 pub struct Catalogue {
     user: BTreeMap<String, ProviderConfig>,
     environment: Environment,
+    keyring: Option<Arc<dyn Keyring>>,
     idle: Duration,
 }
 
@@ -56,8 +57,16 @@ impl Catalogue {
         Self {
             user,
             environment: Arc::new(environment),
+            keyring: None,
             idle: IDLE,
         }
+    }
+
+    /// Looks for keys in this keyring as well, after all other places.
+    #[must_use]
+    pub fn with_keyring(mut self, keyring: Option<Arc<dyn Keyring>>) -> Self {
+        self.keyring = keyring;
+        self
     }
 
     /// Sets how long a provider may say nothing before a request is given up.
@@ -122,8 +131,12 @@ impl Catalogue {
     /// The model to use when none was chosen: of the first provider whose key is set, else [`QUICKFIX`].
     pub fn default_model(&self) -> String {
         // Whether a server that needs no key is there can't be seen from here.
-        let able =
-            |entry: &Entry| matches!(entry.key_source(self), Source::Set(_) | Source::Command(_));
+        let able = |entry: &Entry| {
+            matches!(
+                entry.key_source(self),
+                Source::Set(_) | Source::Command(_) | Source::Keyring(_)
+            )
+        };
         let chosen = self.builtin_providers().find(able);
         let model =
             chosen.and_then(|entry| Some(format!("{}/{}", entry.name, entry.default_model(self)?)));
@@ -361,6 +374,11 @@ impl Entry<'_> {
             .and_then(set)
             .or_else(|| command.map(Source::Command))
             .or_else(|| builtin.filter(|_| named.is_none()).and_then(set))
+            .or_else(|| {
+                let keyring = catalogue.keyring.as_ref();
+                let keeper = keyring.filter(|keyring| keyring.has(self.name));
+                keeper.map(|keyring| Source::Keyring(Keeper(Arc::clone(keyring))))
+            })
             .unwrap_or(if self.key_env().is_some() && !brings_own {
                 Source::Missing
             } else {

@@ -84,21 +84,31 @@ fn the_states_of_providers_show_no_key() {
     let states = catalogue(config, &[ANTHROPIC]).provider_states();
     let brief: Vec<_> = states
         .iter()
-        .map(|state| (state.name.as_str(), state.key, state.problem.is_some()))
+        .map(|state| {
+            (
+                state.name.as_str(),
+                state.key.clone(),
+                state.problem.is_some(),
+            )
+        })
         .collect();
     assert_eq!(
         brief,
         [
-            ("anthropic", KeyState::Set, false),
-            ("openai", KeyState::Command, false),
-            ("openrouter", KeyState::Missing, true),
-            ("ollama", KeyState::Unneeded, false),
-            ("llamacpp", KeyState::Unneeded, false),
-            ("google", KeyState::Missing, true),
-            ("mistral", KeyState::Missing, true),
-            ("deepseek", KeyState::Missing, true),
-            ("local", KeyState::Unneeded, false),
-            ("mine", KeyState::Missing, true),
+            (
+                "anthropic",
+                KeySource::Variable("ANTHROPIC_API_KEY".into()),
+                false
+            ),
+            ("openai", KeySource::Command, false),
+            ("openrouter", KeySource::Missing, true),
+            ("ollama", KeySource::Unneeded, false),
+            ("llamacpp", KeySource::Unneeded, false),
+            ("google", KeySource::Missing, true),
+            ("mistral", KeySource::Missing, true),
+            ("deepseek", KeySource::Missing, true),
+            ("local", KeySource::Unneeded, false),
+            ("mine", KeySource::Missing, true),
         ]
     );
     let shown = format!("{states:?}");
@@ -255,7 +265,7 @@ fn what_cannot_be_resolved_says_what_to_do() {
             "",
             ANTHROPIC,
             "openai/gpt-5",
-            "openai needs a key: set OPENAI_API_KEY in the environment that the editor is started from, or api_key_command in [providers.openai]",
+            "openai needs a key: set OPENAI_API_KEY in the environment that the editor is started from, or api_key_command in [providers.openai], or run `copydesk login openai`",
         ),
         (
             "x = { base_url = 'http://h/v1', api_key_env = 'X_KEY' }",
@@ -488,6 +498,47 @@ fn a_key_comes_from_what_the_user_names_before_what_is_built_in() {
             "{config} {environment:?}"
         );
     }
+}
+
+/// A keyring that knows some providers, and is never to be asked.
+struct Kept(&'static [&'static str]);
+
+impl crate::Keyring for Kept {
+    fn has(&self, provider: &str) -> bool {
+        self.0.contains(&provider)
+    }
+
+    fn key(&self, provider: &str) -> Result<Secret, String> {
+        panic!("asked for the key of {provider}")
+    }
+}
+
+#[test]
+fn the_keyring_comes_last_and_is_not_asked_by_those_who_only_look() {
+    let config = "openai.api_key_command = ['pass']\nmine.base_url = 'http://h/v1'\nother.base_url = 'http://h/v1'";
+    let kept = Kept(&["anthropic", "openai", "openrouter", "mine", "google"]);
+    let catalogue = |environment| catalogue(config, environment);
+    let keyed = catalogue(&[ANTHROPIC]).with_keyring(Some(Arc::new(kept)));
+    for (provider, wanted) in [
+        ("anthropic", KeySource::Variable("ANTHROPIC_API_KEY".into())),
+        ("openai", KeySource::Command),
+        ("openrouter", KeySource::Keyring),
+        ("mine", KeySource::Keyring),
+        ("google", KeySource::Keyring),
+        ("other", KeySource::Unneeded),
+        ("mistral", KeySource::Missing),
+    ] {
+        assert_eq!(keyed.key_source(provider).unwrap(), wanted, "{provider}");
+    }
+    assert!(keyed.key_source("nobody").is_err());
+    keyed.provider_states();
+    assert!(keyed.resolve("openrouter/x").is_ok());
+    let models = keyed.models(&[]);
+    let router = |model: &&ModelInfo| model.id.starts_with("openrouter/");
+    assert!(models.iter().filter(router).all(|model| model.available));
+    let keyed = super::Catalogue::with_environment(BTreeMap::new(), |_| None);
+    let keyed = keyed.with_keyring(Some(Arc::new(Kept(&["deepseek"]))));
+    assert_eq!(keyed.default_model(), "deepseek/deepseek-v4-pro");
 }
 
 #[test]
