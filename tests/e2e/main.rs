@@ -19,6 +19,7 @@ mod order;
 mod patience;
 mod profiles;
 mod runs;
+mod secrets;
 mod servers;
 mod settings;
 mod terminal;

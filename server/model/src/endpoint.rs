@@ -79,7 +79,12 @@ impl Endpoint {
             model: model.to_owned(),
             url: self.url(wire.path)?,
             key: self.key.place(),
-            secrets: key.iter().chain(self.headers.values()).cloned().collect(),
+            secrets: key
+                .iter()
+                .chain(self.headers.values())
+                .cloned()
+                .chain(self.secrets_of_address())
+                .collect(),
         });
         let headers = self.headers(key.as_ref(), wire)?;
         let client = http::client(&asked.url).map_err(|error| asked.unreachable(&error))?;
@@ -128,6 +133,13 @@ impl Endpoint {
             Err(()) => return Err(self.wrong("base_url", "is no http address")),
         }
         Ok(url)
+    }
+
+    /// What an address may hold that is nobody's business.
+    fn secrets_of_address(&self) -> impl Iterator<Item = Secret> {
+        let password = self.base.password().map(Secret::new);
+        let values = self.base.query_pairs().map(|(_, value)| Secret::new(value));
+        password.into_iter().chain(values)
     }
 
     /// The configured headers come last: who sets one knows why.
