@@ -22,5 +22,6 @@ mod runs;
 mod secrets;
 mod servers;
 mod settings;
+mod small;
 mod terminal;
 mod world;

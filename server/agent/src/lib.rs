@@ -9,6 +9,7 @@ mod prompt;
 pub mod quickfix;
 mod run;
 mod session;
+mod small;
 mod spent;
 mod time;
 

@@ -14,17 +14,44 @@ use workspace::{ByteRange, DocumentUri, Encoding, Snapshot, Workspace};
 use crate::{agent::Task, config::AgentConfig, event::Focus, time::date};
 
 const SYSTEM: &str = include_str!("system.md");
+const SHORT: &str = include_str!("short.md");
 const READ_ONLY: &str =
     "\nThis run is read-only: you can look, and you can't change anything. Answer in words.\n";
 
+/// In how many words a model is told what it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Full,
+    /// For small models.
+    Short,
+}
+
+impl Form {
+    fn words(self) -> &'static str {
+        match self {
+            Form::Full => SYSTEM,
+            Form::Short => SHORT,
+        }
+    }
+
+    /// How many bytes of each file of instructions are told.
+    fn most(self) -> usize {
+        match self {
+            Form::Full => 32_000,
+            Form::Short => 1_500,
+        }
+    }
+}
+
 /// The system prompt.
 pub(crate) fn system(
+    form: Form,
     config: &AgentConfig,
     workspace: &Workspace,
     focus: Option<&Focus>,
     read_only: bool,
 ) -> (String, Vec<String>) {
-    let mut text = SYSTEM.to_owned();
+    let mut text = form.words().to_owned();
     if read_only {
         text.push_str(READ_ONLY);
     }
@@ -39,7 +66,7 @@ pub(crate) fn system(
         std::env::consts::ARCH
     );
     let _ = writeln!(text, "Date: {}", date(SystemTime::now()));
-    let (instructions, notices) = instructions(config, workspace, focus);
+    let (instructions, notices) = instructions(form.most(), config, workspace, focus);
     text.push_str(&instructions);
     (text, notices)
 }
@@ -156,11 +183,11 @@ fn excerpt(snapshot: &Snapshot, ranges: &[ByteRange]) -> String {
 /// The project's own words: in each folder from the root down to the focus the first of the
 /// configured names that is there, nearest last, so that it has the last word.
 fn instructions(
+    most: usize,
     config: &AgentConfig,
     workspace: &Workspace,
     focus: Option<&Focus>,
 ) -> (String, Vec<String>) {
-    const MOST: usize = 32_000;
     let mut notices = Vec::new();
     let mut text = String::new();
     for folder in folders(workspace, focus) {
@@ -183,14 +210,14 @@ fn instructions(
         let Some((path, mut content)) = found else {
             continue;
         };
-        if content.len() > MOST {
-            let mut end = MOST;
+        if content.len() > most {
+            let mut end = most;
             while !content.is_char_boundary(end) {
                 end -= 1;
             }
             content.truncate(end);
             notices.push(format!(
-                "{} is longer than {MOST} bytes: the model sees its beginning",
+                "{} is longer than {most} bytes: the model sees its beginning",
                 path.display()
             ));
         }

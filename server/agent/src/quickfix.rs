@@ -20,14 +20,27 @@ pub const ID: &str = model::QUICKFIX;
 
 /// The provider.
 pub struct Quickfix {
-    more: More,
+    /// What it says of other models where it can do no more.
+    more: Option<More>,
 }
 
 impl Quickfix {
     /// One that knows which models there are to use in its place.
     pub fn new(catalogue: Catalogue) -> Self {
         Self {
-            more: More::new(catalogue),
+            more: Some(More::new(catalogue)),
+        }
+    }
+
+    /// One that takes the place of another model, and names none.
+    pub fn instead() -> Self {
+        Self { more: None }
+    }
+
+    async fn more(&self, cancel: &CancellationToken) -> Result<String, ModelError> {
+        match &self.more {
+            Some(more) => more.words(cancel).await,
+            None => Ok(String::new()),
         }
     }
 }
@@ -43,15 +56,21 @@ impl Provider for Quickfix {
         request: &Request,
         cancel: &CancellationToken,
     ) -> Result<EventStream, ModelError> {
-        self.more.look();
+        if let Some(more) = &self.more {
+            more.look();
+        }
         let events = match plan::next(&request.messages) {
             Next::GiveUp(text) => {
-                let more = self.more.words(cancel).await?;
-                return Err(ModelError::Stream(format!("{text} {more}")));
+                let more = self.more(cancel).await?;
+                return Err(ModelError::Stream(
+                    format!("{text} {more}").trim_end().to_owned(),
+                ));
             }
             Next::Say { text, is_short } => {
                 let text = match is_short {
-                    true => format!("{text}\n{}", self.more.words(cancel).await?),
+                    true => format!("{text}\n{}", self.more(cancel).await?)
+                        .trim_end()
+                        .to_owned(),
                     false => text,
                 };
                 vec![StreamEvent::Text(text), StreamEvent::Done(Stop::End)]

@@ -4,6 +4,8 @@
 mod calls;
 mod cost;
 mod later;
+mod repeated;
+mod small;
 mod stream;
 
 use std::{sync::Arc, time::Duration};
@@ -17,11 +19,13 @@ use workspace::{ByteRange, Snapshot};
 use crate::{
     agent::{Agent, RunRequest, Task},
     event::{Cure, EventKind, Observer, Status},
-    prompt,
+    prompt::{self, Form},
     session::Session,
     spent::Spent,
 };
+use calls::After;
 use later::Open;
+use repeated::Repeated;
 use stream::Outlet;
 
 /// How long a run looks for problems when it was given none: a cold language server included.
@@ -140,7 +144,13 @@ impl Run {
             Task::Ask(_) => Vec::new(),
         };
         let focus = self.request.focus.clone();
+        let is_compact = self.provider.facts().is_compact();
+        let form = match is_compact {
+            true => Form::Short,
+            false => Form::Full,
+        };
         let (system, notices) = prompt::system(
+            form,
             &self.agent.config,
             &self.agent.workspace,
             focus.as_ref(),
@@ -155,10 +165,14 @@ impl Run {
             system,
             messages: self.session.messages(),
             tools: self.tools(),
-            max_output: None,
+            ..Request::default()
         };
-        request.messages.push(Message::user(asked));
-        let end = self.converse(&mut request, &cx).await;
+        let end = if is_compact && !problems.is_empty() {
+            self.fix_small(&problems, &mut request.messages, &cx).await
+        } else {
+            request.messages.push(Message::user(asked));
+            self.converse(&mut request, &cx).await
+        };
         self.session.keep(request.messages);
         end?;
         let said = || self.last_text.trim().to_owned();
@@ -187,6 +201,7 @@ impl Run {
 
     /// The loop itself.
     async fn converse(&mut self, request: &mut Request, cx: &Context) -> Result<(), End> {
+        let mut repeated = Repeated::default();
         for _ in 0..self.agent.config.max_steps {
             self.session.set_step("Thinking");
             self.afford(request)?;
@@ -230,13 +245,22 @@ impl Run {
                 request.messages.push(Message::user(news));
                 continue;
             }
-            let results = self.make(&calls, cx).await;
+            let results = self.make(&calls, After::Checked, cx).await;
+            let is_stuck = repeated.count(&calls, &results);
             request.messages.push(Message {
                 role: Role::User,
                 blocks: results,
             });
             if self.cancel.is_cancelled() {
                 return Err(End::Cancelled);
+            }
+            // A small model does not find out of it by itself.
+            if is_stuck && self.provider.facts().is_compact() {
+                return Err(End::Failed(format!(
+                    "stopped: {} made the same call with the same result over and over. What was changed so far stays; ask \
+                     in other words, or a larger model",
+                    self.provider.id()
+                )));
             }
         }
         Err(End::Failed(format!(
@@ -349,7 +373,11 @@ impl Run {
     }
 
     fn tools(&self) -> Vec<ToolSpec> {
-        let specs = self.agent.tools.specs(self.request.read_only);
+        let (tools, read_only) = (&self.agent.tools, self.request.read_only);
+        let specs = match self.provider.facts().is_compact() {
+            true => tools.short_specs(read_only),
+            false => tools.specs(read_only),
+        };
         specs
             .into_iter()
             .map(|spec| ToolSpec {

@@ -160,7 +160,7 @@ fn session(api: Api) -> Request {
         system: "You are a coding agent. ".repeat(100),
         messages,
         tools: (0..15).map(tool).collect(),
-        max_output: None,
+        ..Request::default()
     }
 }
 

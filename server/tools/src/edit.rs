@@ -35,6 +35,9 @@ impl Typed for Edit {
     type Input = Input;
     const NAME: &'static str = "edit";
     const DESCRIPTION: &'static str = include_str!("edit.md");
+    const IN_SHORT: Option<&'static str> = Some(
+        "Replaces `oldString`, which must stand in the file exactly once (without line numbers), by `newString`.",
+    );
     const ALWAYS_CHANGES: bool = true;
 
     fn paths(input: &Input) -> Vec<String> {

@@ -32,6 +32,7 @@ impl Typed for Grep {
     type Input = Input;
     const NAME: &'static str = "grep";
     const DESCRIPTION: &'static str = include_str!("grep.md");
+    const IN_SHORT: Option<&'static str> = Some("Searches the files for a regular expression.");
 
     fn paths(input: &Input) -> Vec<String> {
         input.path.iter().cloned().collect()

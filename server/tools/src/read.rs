@@ -30,6 +30,8 @@ impl Typed for Read {
     type Input = Input;
     const NAME: &'static str = "read";
     const DESCRIPTION: &'static str = include_str!("read.md");
+    const IN_SHORT: Option<&'static str> =
+        Some("Shows the lines of a file, numbered. `offset` lines are skipped, `limit` shown.");
 
     fn paths(input: &Input) -> Vec<String> {
         vec![input.file_path.clone()]

@@ -106,6 +106,23 @@ impl Registry {
             .collect()
     }
 
+    /// The few tools that a small model is offered, in few words.
+    pub fn short_specs(&self, read_only: bool) -> Vec<Spec> {
+        self.tools
+            .values()
+            .filter(|entry| !(read_only && entry.tool.always_changes()))
+            .filter_map(|entry| {
+                let mut schema = entry.schema().clone();
+                without_words(&mut schema);
+                Some(Spec {
+                    name: entry.tool.name().to_owned(),
+                    description: entry.tool.in_short()?.to_owned(),
+                    schema,
+                })
+            })
+            .collect()
+    }
+
     /// Holds a call against its tool. The error is for the model.
     pub fn prepare(&self, name: &str, input: Value) -> Result<Prepared, String> {
         let Some(entry) = self.tools.get(name) else {
@@ -143,6 +160,21 @@ impl Entry {
         self.validator
             .get_or_init(|| jsonschema::validator_for(self.schema()).ok())
             .as_ref()
+    }
+}
+
+/// A schema without what only explains it.
+fn without_words(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            // A property may itself be called "description": that holds an object.
+            object.retain(|key, value| {
+                !matches!(key.as_str(), "description" | "default") || value.is_object()
+            });
+            object.values_mut().for_each(without_words);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_words),
+        _ => {}
     }
 }
 

@@ -56,6 +56,10 @@ pub trait Tool: Send + Sync {
     fn name(&self) -> &str;
     /// What it does, for the model.
     fn description(&self) -> &str;
+    /// The same in one sentence, for a small model; `None` if it is not offered to one.
+    fn in_short(&self) -> Option<&str> {
+        None
+    }
     /// JSON Schema of its parameters: an object.
     fn schema(&self) -> Value;
     /// Whether the call with these parameters may change anything.
@@ -76,6 +80,7 @@ pub(crate) trait Typed: Send + Sync + 'static {
     type Input: DeserializeOwned + JsonSchema + Send;
     const NAME: &'static str;
     const DESCRIPTION: &'static str;
+    const IN_SHORT: Option<&'static str> = None;
     const ALWAYS_CHANGES: bool = false;
 
     fn changes(_input: &Self::Input) -> bool {
@@ -106,6 +111,10 @@ impl<T: Typed> Tool for Of<T> {
 
     fn description(&self) -> &str {
         T::DESCRIPTION.trim()
+    }
+
+    fn in_short(&self) -> Option<&str> {
+        T::IN_SHORT
     }
 
     fn schema(&self) -> Value {

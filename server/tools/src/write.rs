@@ -27,6 +27,7 @@ impl Typed for Write {
     type Input = Input;
     const NAME: &'static str = "write";
     const DESCRIPTION: &'static str = include_str!("write.md");
+    const IN_SHORT: Option<&'static str> = Some("Writes a whole file.");
     const ALWAYS_CHANGES: bool = true;
 
     fn paths(input: &Input) -> Vec<String> {

@@ -44,8 +44,22 @@ struct Ended {
     output: Output,
 }
 
+/// What follows changes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    /// What they did to the problems is told with the last of them.
+    Checked,
+    /// Nothing: they only take back what was checked.
+    Unasked,
+}
+
 impl Run {
-    pub(super) async fn make(&mut self, calls: &[ToolCall], cx: &Context) -> Vec<Block> {
+    pub(super) async fn make(
+        &mut self,
+        calls: &[ToolCall],
+        after: After,
+        cx: &Context,
+    ) -> Vec<Block> {
         let mut ready = Vec::with_capacity(calls.len());
         for call in calls {
             if self.cancel.is_cancelled() {
@@ -96,9 +110,10 @@ impl Run {
                     before.push(text.clone());
                 }
             }
-            let aftermath = match last_change == Some(results.len()) {
-                true => self.aftermath(std::mem::take(&mut before), cx).await,
-                false => None,
+            let is_last = last_change == Some(results.len());
+            let aftermath = match after {
+                After::Checked if is_last => self.aftermath(std::mem::take(&mut before), cx).await,
+                _ => None,
             };
             for told in news.take().into_iter().chain(aftermath) {
                 ended.output.text.push_str("\n\n");
@@ -107,7 +122,11 @@ impl Run {
             results.push(self.tell(one, ended));
             consume_budget().await;
         }
-        self.look_on(cx);
+        match after {
+            After::Checked => self.look_on(cx),
+            // What was not known yet of what is no more.
+            After::Unasked => self.open = None,
+        }
         // Nobody has to hear of calls that never began, but a conversation has an answer to each.
         let never_begun = calls.iter().skip(results.len());
         results.extend(never_begun.map(|call| Block::ToolResult {

@@ -1,6 +1,9 @@
 //! What comes from the model, and what goes out as events.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use futures::StreamExt;
 use model::{Block, ModelError, Request, Stop, StreamEvent, ToolCall};
@@ -17,6 +20,8 @@ pub struct Outlet {
     observer: Arc<dyn Observer>,
     /// The documents that this run changed.
     files: Mutex<Vec<String>>,
+    /// How many changes it made.
+    edits: AtomicUsize,
 }
 
 impl Outlet {
@@ -25,7 +30,13 @@ impl Outlet {
             session,
             observer,
             files: Mutex::default(),
+            edits: AtomicUsize::new(0),
         }
+    }
+
+    /// How many changes this run has made so far.
+    pub fn edits(&self) -> usize {
+        self.edits.load(Ordering::Relaxed)
     }
 
     /// The documents that this run changed, in the order of their first change.
@@ -37,6 +48,7 @@ impl Outlet {
         if let EventKind::Edit { applied } = &kind {
             let uri = applied.after.uri.as_str();
             self.session.changed(uri);
+            self.edits.fetch_add(1, Ordering::Relaxed);
             let mut files = lock(&self.files);
             if !files.iter().any(|known| known == uri) {
                 files.push(uri.to_owned());

@@ -14,7 +14,7 @@ fn shape() -> Value {
             "headers": null,
             "models": { "*": {
                 "context": null, "max_output": null,
-                "tools": null, "images": null, "reasoning": null, "caching": null,
+                "tools": null, "images": null, "reasoning": null, "caching": null, "compact": null,
                 "cost": {
                     "input": null, "output": null, "cache_read": null, "cache_write": null,
                     "long": {

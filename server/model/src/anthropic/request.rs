@@ -19,6 +19,7 @@ pub(super) fn body(model: &str, reader: Reader<'_>, request: &Request, max_token
     let body = Body {
         model,
         max_tokens,
+        temperature: request.temperature,
         stream: true,
         system: Piece::text(&request.system)
             .map(Piece::kept)
@@ -35,6 +36,8 @@ pub(super) fn body(model: &str, reader: Reader<'_>, request: &Request, max_token
 struct Body<'a> {
     model: &'a str,
     max_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
     stream: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Piece<'a>>,

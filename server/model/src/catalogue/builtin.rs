@@ -165,6 +165,22 @@ pub(super) fn facts(provider: &str, model: &str) -> Option<&'static ModelConfig>
     })
 }
 
+/// Whether the name says that the model is a small one, if it says how large: `qwen2.5-coder:1.5b` has 1.5 thousand million
+/// weights.
+pub(super) fn is_small(model: &str) -> Option<bool> {
+    /// Those of more can work with every tool.
+    const SMALL: f32 = 10.0;
+    let words = model.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
+    let sizes = words.filter_map(|word| {
+        let word = word.to_ascii_lowercase();
+        let number = word.strip_suffix('b')?;
+        // Of some it is how many are at work.
+        let number = number.strip_prefix('e').unwrap_or(number);
+        number.parse::<f32>().ok().filter(|size| size.is_finite())
+    });
+    sizes.reduce(f32::max).map(|size| size < SMALL)
+}
+
 /// The model of that name, or else the one of which it is a dated version: `claude-sonnet-4-5` for `claude-sonnet-4-5-20250929`.
 pub(super) fn find<'a>(models: &'a Models, model: &str) -> Option<&'a ModelConfig> {
     let is_version = |known: &str| model.strip_prefix(known).is_some_and(is_date);
@@ -284,6 +300,7 @@ mod tests {
                         "images",
                         "reasoning",
                         "caching",
+                        "compact",
                         "cost",
                     ]
                     .contains(&key.as_str())

@@ -69,10 +69,17 @@ pub struct ModelConfig {
     /// Whether its provider keeps what was sent before, for less.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caching: Option<bool>,
+    /// Whether it is to be asked in the way of small models: few tools, short words, and as much as can be done for it.
+    /// Unset: if its context is small.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compact: Option<bool>,
     /// Its prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
 }
+
+/// A context below this is too small for every tool and long conversations.
+const SMALL_CONTEXT: u32 = 16_000;
 
 /// The context of a model of which nobody said how much it has: what nearly all that are served today have.
 const LIKELY_CONTEXT: u32 = 128_000;
@@ -88,8 +95,15 @@ impl ModelConfig {
             images: self.images.or(under.images),
             reasoning: self.reasoning.or(under.reasoning),
             caching: self.caching.or(under.caching),
+            compact: self.compact.or(under.compact),
             cost: self.cost.or(under.cost),
         }
+    }
+
+    /// Whether it is to be asked in the way of small models.
+    pub fn is_compact(&self) -> bool {
+        let is_small = || self.context.is_some_and(|context| context < SMALL_CONTEXT);
+        self.compact.unwrap_or_else(is_small)
     }
 
     /// Its context; of a model that nobody knows, what most have.

@@ -102,7 +102,12 @@ impl Catalogue {
             .copied()
             .unwrap_or_default();
         let known = builtin::facts(provider, name).copied().unwrap_or_default();
-        let (id, model, facts) = (model.to_owned(), name.to_owned(), user.over(known));
+        let named = ModelConfig {
+            compact: builtin::is_small(name),
+            ..ModelConfig::default()
+        };
+        let facts = user.over(named).over(known);
+        let (id, model) = (model.to_owned(), name.to_owned());
         let endpoint = Arc::new(endpoint);
         Ok(match entry.api(self) {
             Api::Anthropic => Arc::new(Anthropic {

@@ -31,6 +31,7 @@ pub(super) fn body(
         },
         max_tokens: max_output.filter(|_| !new_name),
         max_completion_tokens: max_output.filter(|_| new_name),
+        temperature: request.temperature,
     };
     written(&body, request)
 }
@@ -47,6 +48,8 @@ struct Body<'a> {
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
 }
 
 #[derive(Serialize)]
@@ -310,6 +313,7 @@ mod tests {
                 schema: json!({"type": "object"}),
             }],
             max_output: None,
+            temperature: None,
         };
         assert_eq!(
             sent(&request),

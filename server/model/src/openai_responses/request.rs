@@ -47,6 +47,7 @@ pub(super) fn body(
         },
         prompt_cache_key: cache_key(request),
         max_output_tokens: max_output.map(|most| most.max(SHORTEST_LIMIT)),
+        temperature: request.temperature,
         stream: true,
         input: items(request, reader, without),
     };
@@ -67,6 +68,8 @@ struct Body<'a> {
     prompt_cache_key: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
     stream: bool,
     input: Vec<Item<'a>>,
 }

@@ -320,6 +320,7 @@ async fn every_prefix_of_a_conversation_is_a_valid_request() {
                 .into_iter()
                 .collect(),
             max_output: (length % 2 == 0).then_some(1000),
+            temperature: (length % 3 == 0).then_some(0.5),
         };
         let stream = provider
             .stream(&request, &CancellationToken::new())

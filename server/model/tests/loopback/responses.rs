@@ -307,6 +307,7 @@ async fn every_prefix_of_a_conversation_is_a_valid_request() {
             messages: messages[..length].to_vec(),
             tools: vec![tool.clone()],
             max_output: (length % 2 == 0).then_some(1000),
+            temperature: (length % 3 == 0).then_some(0.5),
         };
         // What is stored in a session and read again is the same.
         let stored = serde_json::to_string(&request).unwrap();

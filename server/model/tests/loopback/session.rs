@@ -24,7 +24,7 @@ pub async fn play(
             system: "You fix code – größer.".to_owned(),
             messages: messages.clone(),
             tools: tools(),
-            max_output: None,
+            ..Request::default()
         };
         let (blocks, stop) = listen(provider, &request, &mut used).await;
         let due = match turn.ends {

@@ -75,7 +75,7 @@ fn request(sample: &str) -> Request {
         system: include_str!("../../../agent/src/system.md").to_owned(),
         messages,
         tools: ["edit", "read", "list", "grep"].map(tool).to_vec(),
-        max_output: None,
+        ..Request::default()
     }
 }
 

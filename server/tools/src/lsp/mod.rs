@@ -183,6 +183,9 @@ impl Typed for Lsp {
     type Input = Input;
     const NAME: &'static str = "lsp";
     const DESCRIPTION: &'static str = include_str!("lsp.md");
+    const IN_SHORT: Option<&'static str> = Some(
+        "Asks the language server: what a `symbol` is in a file, where it is defined and used, or which problems a file has.",
+    );
 
     fn changes(input: &Input) -> bool {
         input.operation.changes()

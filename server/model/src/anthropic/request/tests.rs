@@ -107,6 +107,7 @@ fn a_conversation_with_tools() {
             tool("list", json!({"type": "object"})),
         ],
         max_output: None,
+        temperature: None,
     };
     let mark = json!({"type": "ephemeral"});
     assert_eq!(
@@ -384,6 +385,7 @@ fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_but_for_the_marks(
         messages: vec![Message::user("a")],
         tools: vec![tool("read", json!({"type": "object"}))],
         max_output: None,
+        temperature: None,
     };
     for turn in 0..20 {
         let before = text(&request);

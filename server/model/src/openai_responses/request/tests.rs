@@ -86,6 +86,7 @@ fn a_conversation_with_tools() {
             schema: json!({"type": "object"}),
         }],
         max_output: Some(1000),
+        temperature: Some(0.5),
     };
     let body = sent(&request);
     let back = |id: &str| json!({"type": "reasoning", "id": id, "encrypted_content": format!("gAAA{id}"), "summary": [{"type": "summary_text", "text": "hm"}]});
@@ -99,6 +100,7 @@ fn a_conversation_with_tools() {
             "include": ["reasoning.encrypted_content"],
             "prompt_cache_key": body["prompt_cache_key"],
             "max_output_tokens": 1000,
+            "temperature": 0.5,
             "stream": true,
             "input": [
                 {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "fix it"}]},
@@ -258,6 +260,7 @@ fn over_twenty_turns_only_the_tail_differs() {
             schema: json!({"type": "object", "properties": {"b": {"type": "integer"}}}),
         }],
         max_output: None,
+        temperature: None,
     };
     let text = |request: &Request| bytes(request, Without::default());
     for turn in 0..20 {
