@@ -1,8 +1,8 @@
 //! What a session costs here beside the provider's own time: how long a request takes to be built when two hundred turns are behind it,
 //! and how long the first word of an answer takes from the server's socket to whoever asked. `cargo xtask bench` runs it in release.
 //!
-//! Both are measured from outside, over loopback, so that they hold a little more than their names say: both the request and the word
-//! also go through the kernel and wake their readers.
+//! Both are measured from outside, so that they hold a little more than their names say: the request is also handed to its connection,
+//! and the word also goes through the kernel and wakes its reader.
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // it prints a table of measures, and ends where it can't go on
 
 #[path = "../../../tests/bench/figure.rs"]
@@ -61,16 +61,18 @@ fn main() -> anyhow::Result<()> {
     figures.close()
 }
 
-/// From the call to the moment at which the server has the first byte of it: it has none before there are all.
+/// From the call to the moment at which all of it is with the connection, and there is nothing to do but wait.
 async fn building(server: &Server, request: &Request) -> Vec<Duration> {
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
-        let cancel = CancellationToken::new();
         // Calls are made between two requests.
         tokio::time::sleep(Duration::from_millis(10)).await;
+        let cancel = CancellationToken::new();
         let begun = Instant::now();
-        let mut steps = server.model().stream(request, &cancel).await.unwrap();
-        times.push(server.asked.recv().unwrap() - begun);
+        let mut asking = server.provider.stream(request, &cancel);
+        assert!(poll!(asking.as_mut()).is_pending());
+        times.push(begun.elapsed());
+        let mut steps = asking.await.unwrap();
         server.go.send(()).unwrap();
         while !matches!(steps.next().await, Some(Ok(StreamEvent::Done(_)))) {}
         server.sent.recv().unwrap();
@@ -87,7 +89,6 @@ async fn first_events(server: &Server) -> Vec<Duration> {
     for _ in 0..ROUNDS {
         let cancel = CancellationToken::new();
         let mut steps = server.model().stream(&request, &cancel).await.unwrap();
-        server.asked.recv().unwrap();
         let mut first = Box::pin(steps.next());
         assert!(poll!(first.as_mut()).is_pending());
         server.go.send(()).unwrap();
@@ -179,8 +180,6 @@ fn sealed(api: Api, turn: usize) -> Value {
 struct Server {
     provider: Arc<dyn Provider>,
     go: Sender<()>,
-    /// When the first byte of a request was there.
-    asked: Receiver<Instant>,
     /// When it sent the first byte behind the head.
     sent: Receiver<Instant>,
 }
@@ -190,14 +189,13 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let (go, goes) = channel();
-        let (asks, asked) = channel();
         let (sends, sent) = channel();
         // It ends with the process.
         let goes = Arc::new(Mutex::new(goes));
         std::thread::spawn(move || {
             for socket in listener.incoming().flatten() {
-                let (goes, asks, sends) = (goes.clone(), asks.clone(), sends.clone());
-                std::thread::spawn(move || drop(serve(socket, api, &goes, &asks, &sends)));
+                let (goes, sends) = (goes.clone(), sends.clone());
+                std::thread::spawn(move || drop(serve(socket, api, &goes, &sends)));
             }
         });
         let below = if api == Api::Anthropic { "" } else { "/v1" };
@@ -208,12 +206,7 @@ impl Server {
         };
         let user = BTreeMap::from([("bench".to_owned(), config)]);
         let provider = Catalogue::with_environment(user, |_| None).resolve(MODEL)?;
-        Ok(Self {
-            provider,
-            go,
-            asked,
-            sent,
-        })
+        Ok(Self { provider, go, sent })
     }
 
     /// As a run asks it.
@@ -226,15 +219,12 @@ fn serve(
     mut socket: TcpStream,
     api: Api,
     goes: &Mutex<Receiver<()>>,
-    asks: &Sender<Instant>,
     sends: &Sender<Instant>,
 ) -> anyhow::Result<()> {
     socket.set_nodelay(true)?;
     let mut request = BufReader::new(socket.try_clone()?);
     let mut body = Vec::new();
     loop {
-        anyhow::ensure!(!request.fill_buf()?.is_empty(), "left");
-        asks.send(Instant::now())?;
         let mut length = 0;
         loop {
             let mut line = String::new();

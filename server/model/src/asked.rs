@@ -9,7 +9,7 @@ use reqwest::{StatusCode, Url};
 use serde_json::Value;
 
 use crate::retry_after::{retry_after, retry_in_words};
-use crate::{ModelError, Secret, http};
+use crate::{ModelError, Secret, http, sse};
 
 /// The most of a server's words that a person is shown.
 const SHOWN: usize = 600;
@@ -26,7 +26,30 @@ pub(crate) struct Asked {
     pub(crate) secrets: Vec<Secret>,
 }
 
+/// What one event of an answer says.
+pub(crate) enum Said {
+    /// Nothing: a sign of life.
+    Nothing,
+    /// That the answer is over, as OpenAI's formats end it.
+    Over,
+    Json(Value),
+}
+
 impl Asked {
+    /// What the event says, whatever the wire format.
+    pub(crate) fn said(&self, event: &sse::Event) -> Result<Said, ModelError> {
+        let data = event.data.trim();
+        if data.is_empty() || event.name == "ping" {
+            return Ok(Said::Nothing);
+        }
+        if data == "[DONE]" {
+            return Ok(Said::Over);
+        }
+        serde_json::from_str(data)
+            .map(Said::Json)
+            .map_err(|error| ModelError::Malformed(format!("{error} in {}", self.quote(data))))
+    }
+
     /// The address without user, password and query.
     pub(crate) fn address(&self) -> String {
         let mut url = self.url.clone();

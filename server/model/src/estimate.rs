@@ -160,6 +160,7 @@ impl Weights {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Letter,
+    Capital,
     Digit,
     Sign,
     Line,
@@ -167,6 +168,26 @@ enum Kind {
     /// It counts for itself, whatever stands beside it.
     Single,
 }
+
+/// The kinds of ASCII.
+const ASCII: [Kind; 128] = {
+    let mut kinds = [Kind::Sign; 128];
+    let mut at = 0;
+    while at < 128 {
+        #[allow(clippy::cast_possible_truncation, reason = "it is below 128")]
+        let byte = at as u8;
+        kinds[at] = match byte {
+            b'a'..=b'z' => Kind::Letter,
+            b'A'..=b'Z' => Kind::Capital,
+            b'0'..=b'9' => Kind::Digit,
+            b' ' | b'\t' => Kind::Blank,
+            b'\n' | b'\r' => Kind::Line,
+            _ => Kind::Sign,
+        };
+        at += 1;
+    }
+    kinds
+};
 
 /// The tokens of some texts.
 struct Sum {
@@ -184,39 +205,65 @@ impl Sum {
 
     fn add(&mut self, text: &str) {
         let weights = self.weights;
-        // Of the run of characters of one kind: the kind, and how many there were; of a word since its last capital.
-        let (mut before, mut run) = (Kind::Single, 0_u32);
-        let mut was_small = false;
-        for c in text.chars() {
+        let mut sum = 0;
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
             let (kind, single) = weights.kind(c);
-            if kind != before {
-                (before, run) = (kind, 0);
-            }
-            run += 1;
-            self.hundredths += u64::from(match kind {
-                Kind::Single => single,
-                Kind::Letter => {
-                    let is_capital = c.is_ascii_uppercase();
-                    let begins = match run {
-                        1 => weights.word,
-                        _ if is_capital && was_small => {
+            let mut run = 1_u32;
+            let mut next = |kind: Kind| {
+                chars
+                    .next_if(|c| c.is_ascii() && ASCII[*c as usize] == kind)
+                    .is_some()
+            };
+            sum += u64::from(single);
+            sum += u64::from(match kind {
+                Kind::Single => 0,
+                Kind::Letter | Kind::Capital => {
+                    let mut word = u32::from(weights.word);
+                    let mut was_small = kind == Kind::Letter;
+                    while let Some((kind, accent)) = chars
+                        .peek()
+                        .map(|c| weights.kind(*c))
+                        .filter(|(kind, _)| matches!(kind, Kind::Letter | Kind::Capital))
+                    {
+                        chars.next();
+                        run += 1;
+                        word += u32::from(accent);
+                        if kind == Kind::Capital && was_small {
                             run = 1;
-                            weights.camel
+                            word += u32::from(weights.camel);
+                        } else if run > 4 {
+                            word += u32::from(weights.long);
                         }
-                        5.. => weights.long,
-                        _ => 0,
-                    };
-                    was_small = !is_capital;
-                    begins + single
+                        was_small = kind == Kind::Letter;
+                    }
+                    word
                 }
-                Kind::Digit if run % 3 == 1 => weights.digits,
-                Kind::Sign if run == 1 => weights.signs,
-                Kind::Sign => weights.more_signs,
-                Kind::Line if run == 1 => weights.line,
-                Kind::Blank if run == 2 => weights.blanks,
-                Kind::Digit | Kind::Line | Kind::Blank => 0,
+                Kind::Digit => {
+                    while next(kind) {
+                        run += 1;
+                    }
+                    u32::from(weights.digits) * run.div_ceil(3)
+                }
+                Kind::Sign => {
+                    while next(kind) {
+                        run += 1;
+                    }
+                    u32::from(weights.signs) + u32::from(weights.more_signs) * (run - 1)
+                }
+                Kind::Line => {
+                    while next(kind) {}
+                    u32::from(weights.line)
+                }
+                Kind::Blank => {
+                    while next(kind) {
+                        run += 1;
+                    }
+                    u32::from(if run > 1 { weights.blanks } else { 0 })
+                }
             });
         }
+        self.hundredths += sum;
     }
 }
 
@@ -224,11 +271,8 @@ impl Weights {
     /// What it is, and what it comes to beside that.
     fn kind(&self, c: char) -> (Kind, u16) {
         match c {
-            'a'..='z' | 'A'..='Z' => (Kind::Letter, 0),
-            ' ' | '\t' => (Kind::Blank, 0),
-            '\n' | '\r' => (Kind::Line, 0),
-            '0'..='9' => (Kind::Digit, 0),
-            '\0'..='\u{bf}' | '\u{2000}'..='\u{206f}' => (Kind::Sign, 0),
+            '\0'..='\u{7f}' => (ASCII[c as usize], 0),
+            '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{206f}' => (Kind::Sign, 0),
             // Latin with what stands on it.
             '\u{c0}'..='\u{24f}' | '\u{300}'..='\u{36f}' | '\u{1e00}'..='\u{1eff}' => {
                 (Kind::Letter, self.accent)

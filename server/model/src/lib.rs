@@ -34,6 +34,7 @@ mod secret;
 mod sse;
 mod stable_hash;
 mod stream;
+mod target;
 
 pub use catalogue::{
     Api, Catalogue, Cost, KeySource, Long, ModelConfig, ModelInfo, ProviderConfig, ProviderState,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::blocks::Blocks;
-use crate::asked::Asked;
+use crate::asked::{Asked, Said};
 use crate::stream::{Decode, Stage};
 use crate::{ModelError, Stop, StreamEvent, Usage, sse};
 
@@ -37,17 +37,14 @@ impl Answer {
 
 impl Decode for Answer {
     fn event(&mut self, event: &sse::Event, out: &mut Vec<StreamEvent>) -> Result<(), ModelError> {
-        let data = event.data.trim();
-        if data.is_empty() || event.name == "ping" {
-            return Ok(());
-        }
-        if data == "[DONE]" {
-            self.finish(out);
-            return Ok(());
-        }
-        let chunk: Value = serde_json::from_str(data).map_err(|error| {
-            ModelError::Malformed(format!("{error} in {}", self.asked.quote(data)))
-        })?;
+        let chunk = match self.asked.said(event)? {
+            Said::Nothing => return Ok(()),
+            Said::Over => {
+                self.finish(out);
+                return Ok(());
+            }
+            Said::Json(chunk) => chunk,
+        };
         // Of an error in some dialects, the type says which it is.
         let kind = match chunk["type"].as_str() {
             Some(kind) if event.name != "error" => kind.to_owned(),
@@ -97,16 +94,7 @@ impl Decode for Answer {
             return Ok(());
         }
         out.extend(self.usage.take().map(StreamEvent::Usage));
-        let how = cut.map(|reason| format!(" ({reason})")).unwrap_or_default();
-        let when = if has_begun {
-            "in the middle"
-        } else {
-            "before it said anything"
-        };
-        Err(ModelError::Stream(format!(
-            "the answer of {} was cut off {when}{how}. Try again",
-            self.asked.provider
-        )))
+        Err(self.asked.cut_off(has_begun, cut))
     }
 
     fn stage(&self) -> Stage {

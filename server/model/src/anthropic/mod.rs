@@ -6,15 +6,13 @@ mod blocks;
 mod dialects;
 mod request;
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use reqwest::header::HeaderName;
 use tokio_util::sync::CancellationToken;
 
 use self::answer::Answer;
-use crate::endpoint::{Endpoint, Wire};
-use crate::pairing::Reader;
+use crate::endpoint::Wire;
+use crate::target::Target;
 use crate::{Api, EventStream, ModelConfig, ModelError, Provider, Request};
 
 const MESSAGES: Wire = Wire {
@@ -28,22 +26,16 @@ const MESSAGES: Wire = Wire {
 const LONGEST: u32 = 16_000;
 
 /// A model behind a Messages endpoint.
-pub(crate) struct Anthropic {
-    pub(crate) id: String,
-    /// The model's name, as the provider knows it.
-    pub(crate) model: String,
-    pub(crate) facts: ModelConfig,
-    pub(crate) endpoint: Arc<Endpoint>,
-}
+pub(crate) struct Anthropic(pub(crate) Target);
 
 #[async_trait]
 impl Provider for Anthropic {
     fn id(&self) -> &str {
-        &self.id
+        &self.0.id
     }
 
     fn facts(&self) -> ModelConfig {
-        self.facts
+        self.0.facts
     }
 
     async fn stream(
@@ -51,16 +43,11 @@ impl Provider for Anthropic {
         request: &Request,
         cancel: &CancellationToken,
     ) -> Result<EventStream, ModelError> {
-        let reader = Reader {
-            model: &self.id,
-            api: Api::Anthropic.as_str(),
-        };
-        let longest = longest(request.max_output, self.facts);
-        let body = request::body(&self.model, reader, request, longest);
-        let answer = |asked| Answer::new(asked, &self.id);
-        self.endpoint
-            .ask(&MESSAGES, &self.model, body, answer, cancel)
-            .await
+        let Self(target) = self;
+        let longest = longest(request.max_output, target.facts);
+        let reader = target.reader(Api::Anthropic);
+        let body = request::body(&target.model, reader, request, longest);
+        target.ask(&MESSAGES, body, Answer::new, cancel).await
     }
 }
 

@@ -23,6 +23,7 @@ use crate::key::{Keeper, Key, Keyring, Source};
 use crate::openai_chat::OpenAiChat;
 use crate::openai_responses::OpenAiResponses;
 use crate::rest::Rest;
+use crate::target::Target;
 use crate::{ModelError, Provider, Secret};
 
 /// The model that needs no key and no network. It lives with the agent; here is only its name.
@@ -107,29 +108,17 @@ impl Catalogue {
             ..ModelConfig::default()
         };
         let facts = user.over(named).over(known);
-        let (id, model) = (model.to_owned(), name.to_owned());
-        let endpoint = Arc::new(endpoint);
+        let target = Target {
+            id: model.to_owned(),
+            model: name.to_owned(),
+            facts,
+            max_output: user.max_output,
+            endpoint: Arc::new(endpoint),
+        };
         Ok(match entry.api(self) {
-            Api::Anthropic => Arc::new(Anthropic {
-                id,
-                model,
-                facts,
-                endpoint,
-            }),
-            Api::OpenaiResponses => Arc::new(OpenAiResponses::new(
-                id,
-                model,
-                facts,
-                user.max_output,
-                endpoint,
-            )),
-            Api::OpenaiChat => Arc::new(OpenAiChat {
-                id,
-                model,
-                facts,
-                max_output: user.max_output,
-                endpoint,
-            }),
+            Api::Anthropic => Arc::new(Anthropic(target)),
+            Api::OpenaiResponses => Arc::new(OpenAiResponses::new(target)),
+            Api::OpenaiChat => Arc::new(OpenAiChat(target)),
         })
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::calls::{Calls, Piece};
-use crate::asked::Asked;
+use crate::asked::{Asked, Said};
 use crate::stream::{Decode, Stage};
 use crate::{ModelError, Stop, StreamEvent, Usage, sse};
 
@@ -38,17 +38,14 @@ impl Answer {
 
 impl Decode for Answer {
     fn event(&mut self, event: &sse::Event, out: &mut Vec<StreamEvent>) -> Result<(), ModelError> {
-        let data = event.data.trim();
-        if data.is_empty() || event.name == "ping" {
-            return Ok(());
-        }
-        if data == "[DONE]" {
-            self.finish(out);
-            return Ok(());
-        }
-        let chunk: Value = serde_json::from_str(data).map_err(|error| {
-            ModelError::Malformed(format!("{error} in {}", self.asked.quote(data)))
-        })?;
+        let chunk = match self.asked.said(event)? {
+            Said::Nothing => return Ok(()),
+            Said::Over => {
+                self.finish(out);
+                return Ok(());
+            }
+            Said::Json(chunk) => chunk,
+        };
         if event.name == "error" {
             return Err(self.asked.failed(&chunk));
         }

@@ -6,15 +6,13 @@ mod calls;
 mod dialects;
 mod request;
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use reqwest::header::AUTHORIZATION;
 use tokio_util::sync::CancellationToken;
 
 use self::answer::Answer;
-use crate::endpoint::{Endpoint, Wire};
-use crate::pairing::Reader;
+use crate::endpoint::Wire;
+use crate::target::Target;
 use crate::{Api, EventStream, ModelConfig, ModelError, Provider, Request};
 
 const CHAT: Wire = Wire {
@@ -29,24 +27,16 @@ const REASONING_CONTENT: &str = "reasoning_content";
 const EXTRA_CONTENT: &str = "extra_content";
 
 /// A model behind a Chat Completions endpoint.
-pub(crate) struct OpenAiChat {
-    pub(crate) id: String,
-    /// The model's name, as the provider knows it.
-    pub(crate) model: String,
-    pub(crate) facts: ModelConfig,
-    /// The longest answer that the user's configuration allows.
-    pub(crate) max_output: Option<u32>,
-    pub(crate) endpoint: Arc<Endpoint>,
-}
+pub(crate) struct OpenAiChat(pub(crate) Target);
 
 #[async_trait]
 impl Provider for OpenAiChat {
     fn id(&self) -> &str {
-        &self.id
+        &self.0.id
     }
 
     fn facts(&self) -> ModelConfig {
-        self.facts
+        self.0.facts
     }
 
     async fn stream(
@@ -54,20 +44,12 @@ impl Provider for OpenAiChat {
         request: &Request,
         cancel: &CancellationToken,
     ) -> Result<EventStream, ModelError> {
-        let max_output = match (request.max_output, self.max_output) {
-            (Some(asked), Some(allowed)) => Some(asked.min(allowed)),
-            (asked, allowed) => asked.or(allowed),
-        };
+        let Self(target) = self;
+        let max_output = target.max_output(request.max_output);
         // OpenAI itself refuses the old name for its newer models; the others do not know the new one.
-        let new_name = self.endpoint.base.host_str() == Some("api.openai.com");
-        let reader = Reader {
-            model: &self.id,
-            api: Api::OpenaiChat.as_str(),
-        };
-        let body = request::body(&self.model, reader, request, max_output, new_name);
-        let answer = |asked| Answer::new(asked, &self.id);
-        self.endpoint
-            .ask(&CHAT, &self.model, body, answer, cancel)
-            .await
+        let new_name = target.endpoint.base.host_str() == Some("api.openai.com");
+        let reader = target.reader(Api::OpenaiChat);
+        let body = request::body(&target.model, reader, request, max_output, new_name);
+        target.ask(&CHAT, body, Answer::new, cancel).await
     }
 }

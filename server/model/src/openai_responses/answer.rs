@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::calls::{Calls, Which};
-use crate::asked::Asked;
+use crate::asked::{Asked, Said};
 use crate::stream::{Decode, Stage};
 use crate::{Api, ModelError, Reasoning, Sealed, Stop, StreamEvent, Usage, sse};
 
@@ -62,10 +62,10 @@ impl Told {
 }
 
 impl Answer {
-    pub(super) fn new(asked: Arc<Asked>, model: String) -> Self {
+    pub(super) fn new(asked: Arc<Asked>, model: &str) -> Self {
         Self {
             asked,
-            model,
+            model: model.to_owned(),
             calls: Calls::default(),
             thinking: None,
             thought: None,
@@ -80,26 +80,15 @@ impl Answer {
 
 impl Decode for Answer {
     fn event(&mut self, event: &sse::Event, out: &mut Vec<StreamEvent>) -> Result<(), ModelError> {
-        let data = event.data.trim();
-        if data.is_empty() || event.name == "ping" {
-            return Ok(());
-        }
-        if data == "[DONE]" {
-            return match self.said() {
-                true => self.finish(&Value::Null, "", out),
-                false => Ok(()),
-            };
-        }
         let is_ours =
             |name: &str| matches!(name, "" | "message" | "error") || name.starts_with("response.");
-        let body: Value = match serde_json::from_str(data) {
-            Ok(body) => body,
+        let body = match self.asked.said(event) {
+            Ok(Said::Over) if self.said() => return self.finish(&Value::Null, "", out),
+            Ok(Said::Nothing | Said::Over) => return Ok(()),
+            Ok(Said::Json(body)) => body,
             // Some send signs of life under names of their own.
             Err(_) if !is_ours(&event.name) => return Ok(()),
-            Err(error) => {
-                let quoted = self.asked.quote(data);
-                return Err(ModelError::Malformed(format!("{error} in {quoted}")));
-            }
+            Err(error) => return Err(error),
         };
         if !body.is_object() {
             return Err(ModelError::Malformed(format!(

@@ -7,7 +7,7 @@ mod calls;
 mod dialects;
 mod request;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use reqwest::header::AUTHORIZATION;
@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::answer::Answer;
 use self::request::Without;
-use crate::endpoint::{Endpoint, Wire};
-use crate::pairing::Reader;
+use crate::endpoint::Wire;
+use crate::target::Target;
 use crate::{Api, EventStream, ModelConfig, ModelError, Provider, Request};
 
 const RESPONSES: Wire = Wire {
@@ -27,31 +27,15 @@ const RESPONSES: Wire = Wire {
 
 /// A model behind a Responses endpoint.
 pub(crate) struct OpenAiResponses {
-    id: String,
-    /// The model's name, as the provider knows it.
-    model: String,
-    facts: ModelConfig,
-    /// The longest answer that the user's configuration allows.
-    max_output: Option<u32>,
-    endpoint: Arc<Endpoint>,
+    target: Target,
     /// What it has refused so far.
     without: Mutex<Without>,
 }
 
 impl OpenAiResponses {
-    pub(crate) fn new(
-        id: String,
-        model: String,
-        facts: ModelConfig,
-        max_output: Option<u32>,
-        endpoint: Arc<Endpoint>,
-    ) -> Self {
+    pub(crate) fn new(target: Target) -> Self {
         Self {
-            id,
-            model,
-            facts,
-            max_output,
-            endpoint,
+            target,
             without: Mutex::default(),
         }
     }
@@ -65,7 +49,7 @@ impl OpenAiResponses {
         let Some(more) = more(tried, refused) else {
             return false;
         };
-        tracing::info!(model = self.id, ?more, "asked again with less");
+        tracing::info!(model = self.target.id, ?more, "asked again with less");
         *self.without.lock().unwrap_or_else(PoisonError::into_inner) = more;
         true
     }
@@ -74,11 +58,11 @@ impl OpenAiResponses {
 #[async_trait]
 impl Provider for OpenAiResponses {
     fn id(&self) -> &str {
-        &self.id
+        &self.target.id
     }
 
     fn facts(&self) -> ModelConfig {
-        self.facts
+        self.target.facts
     }
 
     async fn stream(
@@ -86,22 +70,13 @@ impl Provider for OpenAiResponses {
         request: &Request,
         cancel: &CancellationToken,
     ) -> Result<EventStream, ModelError> {
-        let max_output = match (request.max_output, self.max_output) {
-            (Some(asked), Some(allowed)) => Some(asked.min(allowed)),
-            (asked, allowed) => asked.or(allowed),
-        };
-        let reader = Reader {
-            model: &self.id,
-            api: Api::OpenaiResponses.as_str(),
-        };
+        let target = &self.target;
+        let max_output = target.max_output(request.max_output);
+        let reader = target.reader(Api::OpenaiResponses);
         loop {
             let without = self.without();
-            let body = request::body(&self.model, reader, request, max_output, without);
-            let answer = |asked| Answer::new(asked, self.id.clone());
-            let asking = self
-                .endpoint
-                .ask(&RESPONSES, &self.model, body, answer, cancel);
-            match asking.await {
+            let body = request::body(&target.model, reader, request, max_output, without);
+            match target.ask(&RESPONSES, body, Answer::new, cancel).await {
                 Err(refused) if self.learn(without, &refused) => {}
                 answered => return answered,
             }

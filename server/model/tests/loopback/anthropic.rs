@@ -1,76 +1,30 @@
 //! Messages over a real connection: what is sent over a whole conversation, as the checker of requests will see it, and what is
 //! made of each refusal.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use futures::StreamExt;
-use model::{
-    Api, Block, Image, Message, ModelError, Provider, ProviderConfig, Reasoning, Request, Role,
-    Sealed, Stop, StreamEvent, ToolCall, ToolSpec, Usage,
-};
+use model::{Api, Block, Image, Message, Request, Role, Stop, StreamEvent};
 use serde_json::{Value, json};
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use crate::server::{Answer, Seen, chunked, complete, server, status};
-use crate::{KEY, answer, config, hello, provider_with};
+use crate::said::{call, read, result, said, thought};
+use crate::server::{Answer, complete, server, status};
+use crate::{KEY, answer, hello, next_request, provider_of, usage};
 
 const START: &str = r#"{"type":"message_start","message":{"id":"msg_1","role":"assistant","content":[],"usage":{"input_tokens":3,"output_tokens":1}}}"#;
 const TEXT: &str =
     r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
 const HELLO: &str =
     r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hello"}}"#;
-const CALL: &str = r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"t","input":{}}}"#;
-const CALL_ENDS: &str = r#"{"type":"content_block_stop","index":1}"#;
 const END: &str =
     r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}"#;
 const OVER: &str = r#"{"type":"message_stop"}"#;
-
-fn provider(url: &str) -> Arc<dyn Provider> {
-    let config = ProviderConfig {
-        api: Some(Api::Anthropic),
-        ..config(url.strip_suffix("/v1").unwrap())
-    };
-    provider_with(config, Duration::from_secs(120))
-}
-
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "it is compared with what a stream gives"
-)]
-fn usage() -> Result<StreamEvent, ModelError> {
-    Ok(StreamEvent::Usage(Usage {
-        input: 3,
-        output: 2,
-        ..Usage::default()
-    }))
-}
-
-async fn next_request(sees: &mut UnboundedReceiver<Seen>) -> (String, Value, u32) {
-    let mut connections = 0;
-    loop {
-        match sees.recv().await.unwrap() {
-            Seen::Request(request) => {
-                let (head, body) = request.split_once("\r\n\r\n").unwrap();
-                return (
-                    head.to_owned(),
-                    serde_json::from_str(body).unwrap(),
-                    connections,
-                );
-            }
-            Seen::Connected => connections += 1,
-            Seen::Closed => {}
-        }
-    }
-}
 
 #[tokio::test]
 async fn asks_as_the_format_demands_and_gives_the_answer() {
     let answers = [START, TEXT, HELLO, END, OVER];
     let (url, mut sees) = server(vec![Answer::Bytes(complete(&answers))]).await;
     assert_eq!(
-        answer(&provider(&url)).await,
+        answer(&provider_of(Api::Anthropic, "test", &url)).await,
         [hello(), usage(), Ok(StreamEvent::Done(Stop::End))]
     );
     let (head, body, _) = next_request(&mut sees).await;
@@ -93,45 +47,6 @@ async fn asks_as_the_format_demands_and_gives_the_answer() {
         (&json!("some/model"), &json!(true))
     );
     assert!(body["max_tokens"].as_u64().unwrap() > 1000, "{body}");
-}
-
-#[tokio::test]
-async fn a_whole_answer_is_read_too() {
-    let whole = r#"{"type":"message","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}"#;
-    let (url, _sees) = server(vec![Answer::Bytes(status(
-        "200 OK",
-        "content-type: application/json\r\n",
-        whole,
-    ))])
-    .await;
-    assert_eq!(
-        answer(&provider(&url)).await,
-        [hello(), usage(), Ok(StreamEvent::Done(Stop::End))]
-    );
-}
-
-#[tokio::test]
-async fn a_connection_that_breaks_before_and_after_a_call() {
-    let said = |events: &'static [&'static str]| async {
-        let (url, _sees) = server(vec![Answer::Cut(chunked(events))]).await;
-        answer(&provider(&url)).await
-    };
-    let before = said(&[START, TEXT, HELLO, CALL]).await;
-    assert_eq!(before[0], hello());
-    assert!(
-        matches!(before.last(), Some(Err(ModelError::Stream(text))) if text.contains("cut off in the middle")),
-        "{before:?}"
-    );
-    let after = said(&[START, TEXT, HELLO, CALL, CALL_ENDS]).await;
-    assert!(
-        matches!(&after[1], Ok(StreamEvent::ToolCall(call)) if call.id == "toolu_1"),
-        "{after:?}"
-    );
-    assert_eq!(after.last(), Some(&Ok(StreamEvent::Done(Stop::ToolCalls))));
-    assert_eq!(
-        said(&[START, TEXT, HELLO, END]).await,
-        [hello(), usage(), Ok(StreamEvent::Done(Stop::End))]
-    );
 }
 
 #[tokio::test]
@@ -196,7 +111,7 @@ async fn each_refusal_is_told_and_never_the_key() {
         ),
     ] {
         let (url, _sees) = server(vec![Answer::Bytes(status(line, headers, &body))]).await;
-        let said = answer(&provider(&url)).await;
+        let said = answer(&provider_of(Api::Anthropic, "test", &url)).await;
         let [Err(error)] = &said[..] else {
             panic!("{line}: {said:?}")
         };
@@ -208,38 +123,8 @@ async fn each_refusal_is_told_and_never_the_key() {
     }
 }
 
-fn call(id: &str, input: Value, malformed: Option<&str>) -> Block {
-    Block::ToolCall(ToolCall {
-        id: id.to_owned(),
-        name: "read".to_owned(),
-        input,
-        malformed: malformed.map(str::to_owned),
-        repaired: None,
-    })
-}
-
-fn result(id: &str, ok: bool) -> Block {
-    Block::ToolResult {
-        id: id.to_owned(),
-        ok,
-        output: format!("output of {id}"),
-    }
-}
-
-fn thought(model: &str, text: &str, content: Value) -> Block {
-    Block::Reasoning(Reasoning {
-        text: text.to_owned(),
-        sealed: Some(Sealed {
-            model: model.to_owned(),
-            api: "anthropic".to_owned(),
-            content,
-        }),
-    })
-}
-
 /// A conversation with everything that there is, the beginning of it with another provider.
 fn conversation() -> Vec<Message> {
-    let said = |role, blocks| Message { role, blocks };
     let picture = Block::Image(Image {
         media_type: "image/png".to_owned(),
         data: "iVBORw0KGgo=".to_owned(),
@@ -249,7 +134,7 @@ fn conversation() -> Vec<Message> {
         said(
             Role::Assistant,
             vec![
-                thought("other/m", "foreign", json!({"id": "rs_1"})),
+                thought("other/m", Api::Anthropic, "foreign", json!({"id": "rs_1"})),
                 Block::text("I look."),
                 call("functions.read:0", json!({"filePath": "a.rs"}), None),
             ],
@@ -260,11 +145,13 @@ fn conversation() -> Vec<Message> {
             vec![
                 thought(
                     "test/some/model",
+                    Api::Anthropic,
                     "hm",
                     json!({"type": "thinking", "signature": "EqQB"}),
                 ),
                 thought(
                     "test/some/model",
+                    Api::Anthropic,
                     "",
                     json!({"type": "redacted_thinking", "data": "opaque"}),
                 ),
@@ -299,26 +186,17 @@ fn conversation() -> Vec<Message> {
 #[tokio::test]
 async fn every_prefix_of_a_conversation_is_a_valid_request() {
     let messages = conversation();
-    let schema = json!({"type": "object", "properties": {"filePath": {"type": "string"}}, "required": ["filePath"]});
-    let tool = ToolSpec {
-        name: "read".to_owned(),
-        description: "Reads a file.".to_owned(),
-        schema,
-    };
     let hello = Answer::Bytes(complete(&[START, TEXT, HELLO, END, OVER]));
     let answers = std::iter::repeat_n(hello, messages.len()).collect();
     let (url, mut sees) = server(answers).await;
-    let provider = provider(&url);
+    let provider = provider_of(Api::Anthropic, "test", &url);
     let (mut bodies, mut connections) = (Vec::new(), 0);
     for length in 1..=messages.len() {
         let request = Request {
             system: "You fix code.".to_owned(),
             messages: messages[..length].to_vec(),
             // Without tools in the end, as for a summary.
-            tools: (length < messages.len())
-                .then(|| tool.clone())
-                .into_iter()
-                .collect(),
+            tools: (length < messages.len()).then(read).into_iter().collect(),
             max_output: (length % 2 == 0).then_some(1000),
             temperature: (length % 3 == 0).then_some(0.5),
         };

@@ -1,48 +1,19 @@
 //! What is sent over a whole conversation with tools, as the checker of requests will see it.
 
 use futures::StreamExt;
-use model::{
-    Block, Message, Reasoning, Request, Role, Sealed, Stop, StreamEvent, ToolCall, ToolSpec,
-};
+use model::{Api, Block, Message, Request, Role, Stop, StreamEvent};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::provider;
+use crate::said::{call, read, result, said, thought};
 use crate::server::{Answer, DONE, HELLO, Seen, complete, server};
 
-fn call(id: &str, input: Value, malformed: Option<&str>) -> Block {
-    Block::ToolCall(ToolCall {
-        id: id.to_owned(),
-        name: "read".to_owned(),
-        input,
-        malformed: malformed.map(str::to_owned),
-        repaired: None,
-    })
-}
-
-fn result(id: &str) -> Block {
-    Block::ToolResult {
-        id: id.to_owned(),
-        ok: true,
-        output: format!("output of {id}"),
-    }
-}
-
 /// As DeepSeek and Gemini give them, and want them back.
-fn thought() -> Block {
+fn own_thought() -> Block {
     let extra = json!({"google": {"thought_signature": "s"}});
-    Block::Reasoning(Reasoning {
-        text: "hm".to_owned(),
-        sealed: Some(Sealed {
-            model: "test/some/model".to_owned(),
-            api: "openai-chat".to_owned(),
-            content: json!({"reasoning_content": "hm", "extra_content": extra}),
-        }),
-    })
-}
-
-fn said(role: Role, blocks: Vec<Block>) -> Message {
-    Message { role, blocks }
+    let content = json!({"reasoning_content": "hm", "extra_content": extra});
+    thought("test/some/model", Api::OpenaiChat, "hm", content)
 }
 
 #[tokio::test]
@@ -56,18 +27,22 @@ async fn every_prefix_of_a_conversation_is_a_valid_request() {
                 call("a", json!({"filePath": "a.rs"}), None),
             ],
         ),
-        said(Role::User, vec![result("a")]),
+        said(Role::User, vec![result("a", true)]),
         said(
             Role::Assistant,
             vec![
-                thought(),
+                own_thought(),
                 call("b", json!({}), None),
                 call("c", Value::Null, Some("{\"filePath\": ")),
             ],
         ),
         said(
             Role::User,
-            vec![result("c"), result("b"), Block::text("and be quick")],
+            vec![
+                result("c", true),
+                result("b", true),
+                Block::text("and be quick"),
+            ],
         ),
         // A run that was cancelled in the middle of its calls.
         said(
@@ -77,18 +52,12 @@ async fn every_prefix_of_a_conversation_is_a_valid_request() {
                 call("e", json!({}), None),
             ],
         ),
-        said(Role::User, vec![result("d")]),
+        said(Role::User, vec![result("d", true)]),
         Message::user("go on"),
         Message::assistant("done"),
         said(Role::Assistant, vec![]),
         Message::user("thanks"),
     ];
-    let schema = json!({"type": "object", "properties": {"filePath": {"type": "string"}}, "required": ["filePath"]});
-    let tool = ToolSpec {
-        name: "read".to_owned(),
-        description: "Reads a file.".to_owned(),
-        schema,
-    };
     let (url, mut sees) = server(
         (0..messages.len())
             .map(|_| Answer::Bytes(complete(&[HELLO, DONE])))
@@ -101,7 +70,7 @@ async fn every_prefix_of_a_conversation_is_a_valid_request() {
         let request = Request {
             system: "You fix code.".to_owned(),
             messages: messages[..length].to_vec(),
-            tools: vec![tool.clone()],
+            tools: vec![read()],
             max_output: (length % 2 == 0).then_some(1000),
             temperature: (length % 3 == 0).then_some(0.5),
         };

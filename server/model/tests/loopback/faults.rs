@@ -4,8 +4,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use futures::{FutureExt, StreamExt};
-use model::{Api, ModelError, Patience, Provider, ProviderConfig, Resilient, StreamEvent, Usage};
+use futures::{FutureExt, StreamExt, stream};
+use model::{
+    Api, EventStream, ModelError, Patience, Provider, ProviderConfig, Resilient, StreamEvent, Usage,
+};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
@@ -21,10 +23,8 @@ use crate::{KEY, provider_of, request};
 async fn told(api: Api, answers: Vec<Answer>) -> Vec<String> {
     let asked = answers.len();
     let (url, mut sees) = server(answers).await;
-    let model = Resilient::new(provider_of(api, "test", &url), None, Patience::default());
     let clock = Clock::stopped();
-    let cancel = CancellationToken::new();
-    let mut steps = model.stream(&request(), &cancel).await.unwrap();
+    let mut steps = steps(api, &url, &CancellationToken::new());
     let mut told = Vec::new();
     let mut requests = 0;
     let mut wait = None;
@@ -51,6 +51,14 @@ async fn told(api: Api, answers: Vec<Answer>) -> Vec<String> {
     }
     assert_eq!(requests + seen(&mut sees), asked, "{api:?}: {told:?}");
     told
+}
+
+/// All that is told, from the moment at which it is asked.
+fn steps(api: Api, url: &str, cancel: &CancellationToken) -> EventStream {
+    let model = Resilient::new(provider_of(api, "test", url), None, Patience::default());
+    let cancel = cancel.clone();
+    let asking = async move { model.stream(&request(), &cancel).await.unwrap() };
+    stream::once(asking).flatten().boxed()
 }
 
 /// How many requests came of late.
@@ -311,9 +319,7 @@ async fn one_that_hangs_is_left_and_asked_again() {
             (begun(&half), Some("I look.")),
         ] {
             let (url, mut sees) = server(vec![Answer::Hang(sent), well(api)]).await;
-            let model = Resilient::new(provider_of(api, "test", &url), None, Patience::default());
-            let cancel = CancellationToken::new();
-            let mut steps = model.stream(&request(), &cancel).await.unwrap();
+            let mut steps = steps(api, &url, &CancellationToken::new());
             let clock = Clock::stopped();
             let mut next = steps.next().boxed();
             assert!(next.as_mut().now_or_never().is_none());
@@ -467,9 +473,8 @@ async fn a_cancel_ends_it_within_200_ms_whatever_it_waits_for() {
         ] {
             let asked = answers.len();
             let (url, mut sees) = server(answers).await;
-            let model = Resilient::new(provider_of(api, "test", &url), None, Patience::default());
             let cancel = CancellationToken::new();
-            let mut steps = model.stream(&request(), &cancel).await.unwrap();
+            let mut steps = steps(api, &url, &cancel);
             for _ in 0..steps_before {
                 steps.next().await.unwrap().unwrap();
             }

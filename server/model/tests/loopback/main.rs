@@ -9,6 +9,7 @@ mod clock;
 mod conversation;
 mod faults;
 mod responses;
+mod said;
 mod same;
 mod script;
 mod server;
@@ -24,8 +25,9 @@ use std::time::Duration;
 use futures::StreamExt;
 use model::{
     Api, Catalogue, EventStream, Message, ModelError, Provider, ProviderConfig, Request, Secret,
-    StreamEvent,
+    StreamEvent, Usage,
 };
+use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
@@ -68,6 +70,22 @@ fn provider_of(api: Api, name: &str, url: &str) -> Arc<dyn Provider> {
     catalogue.resolve(&format!("{name}/some/model")).unwrap()
 }
 
+/// The next request, its head and its body, and how many connections were made before it.
+async fn next_request(sees: &mut UnboundedReceiver<Seen>) -> (String, Value, usize) {
+    let mut connections = 0;
+    loop {
+        match sees.recv().await.unwrap() {
+            Seen::Request(request) => {
+                let (head, body) = request.split_once("\r\n\r\n").unwrap();
+                let body = serde_json::from_str(body).unwrap();
+                return (head.to_owned(), body, connections);
+            }
+            Seen::Connected => connections += 1,
+            Seen::Closed => {}
+        }
+    }
+}
+
 /// How many connections were made of late.
 fn connections(sees: &mut UnboundedReceiver<Seen>) -> usize {
     let mut connections = 0;
@@ -101,4 +119,17 @@ async fn answer(provider: &Arc<dyn Provider>) -> Vec<Result<StreamEvent, ModelEr
 )]
 fn hello() -> Result<StreamEvent, ModelError> {
     Ok(StreamEvent::Text("hello".to_owned()))
+}
+
+/// What the short answers of Messages and Responses say that they used.
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "it is compared with what a stream gives"
+)]
+fn usage() -> Result<StreamEvent, ModelError> {
+    Ok(StreamEvent::Usage(Usage {
+        input: 3,
+        output: 2,
+        ..Usage::default()
+    }))
 }

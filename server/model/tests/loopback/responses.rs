@@ -2,54 +2,19 @@
 //! made of refusals.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::StreamExt;
-use model::{
-    Api, Block, Image, Message, ModelError, Provider, ProviderConfig, Reasoning, Request, Role,
-    Sealed, Stop, StreamEvent, ToolCall, ToolSpec, Usage,
-};
+use model::{Api, Block, Image, Message, ModelError, Provider, Request, Role, Stop, StreamEvent};
 use serde_json::{Value, json};
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use crate::server::{Answer, Seen, chunked, complete, server, status};
-use crate::{KEY, answer, config, hello, provider_with};
+use crate::said::{call, read, result, said, thought};
+use crate::server::{Answer, complete, server, status};
+use crate::{KEY, answer, hello, next_request, provider_of, usage};
 
 const CREATED: &str = r#"{"type":"response.created","response":{"status":"in_progress"}}"#;
 const HELLO: &str = r#"{"type":"response.output_text.delta","output_index":0,"delta":"hello"}"#;
-const CALL: &str = r#"{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","id":"fc_1","call_id":"c","name":"t","arguments":""}}"#;
-const CALL_ENDS: &str = r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","id":"fc_1","call_id":"c","name":"t","arguments":"{}"}}"#;
 const OVER: &str = r#"{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":3,"output_tokens":2}}}"#;
-
-fn provider(url: &str) -> Arc<dyn Provider> {
-    let config = ProviderConfig {
-        api: Some(Api::OpenaiResponses),
-        ..config(url)
-    };
-    provider_with(config, Duration::from_secs(120))
-}
-
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "it is compared with what a stream gives"
-)]
-fn usage() -> Result<StreamEvent, ModelError> {
-    Ok(StreamEvent::Usage(Usage {
-        input: 3,
-        output: 2,
-        ..Usage::default()
-    }))
-}
-
-async fn next_request(sees: &mut UnboundedReceiver<Seen>) -> (String, Value) {
-    loop {
-        if let Seen::Request(request) = sees.recv().await.unwrap() {
-            let (head, body) = request.split_once("\r\n\r\n").unwrap();
-            return (head.to_owned(), serde_json::from_str(body).unwrap());
-        }
-    }
-}
 
 async fn ask(
     provider: &Arc<dyn Provider>,
@@ -65,10 +30,10 @@ async fn ask(
 async fn asks_as_the_format_demands_and_gives_the_answer() {
     let (url, mut sees) = server(vec![Answer::Bytes(complete(&[CREATED, HELLO, OVER]))]).await;
     assert_eq!(
-        answer(&provider(&url)).await,
+        answer(&provider_of(Api::OpenaiResponses, "test", &url)).await,
         [hello(), usage(), Ok(StreamEvent::Done(Stop::End))]
     );
-    let (head, body) = next_request(&mut sees).await;
+    let (head, body, _) = next_request(&mut sees).await;
     assert!(
         head.starts_with("POST /v1/responses HTTP/1.1\r\n"),
         "{head}"
@@ -91,40 +56,10 @@ async fn asks_as_the_format_demands_and_gives_the_answer() {
 }
 
 #[tokio::test]
-async fn a_whole_answer_is_read_too() {
-    let whole = r#"{"object":"response","status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"hello"}]}],"usage":{"input_tokens":3,"output_tokens":2}}"#;
-    let json = "content-type: application/json\r\n";
-    let (url, _sees) = server(vec![Answer::Bytes(status("200 OK", json, whole))]).await;
-    assert_eq!(
-        answer(&provider(&url)).await,
-        [hello(), usage(), Ok(StreamEvent::Done(Stop::End))]
-    );
-}
-
-#[tokio::test]
-async fn a_connection_that_breaks_before_and_after_a_call() {
-    let said = |events: &'static [&'static str]| async {
-        let (url, _sees) = server(vec![Answer::Cut(chunked(events))]).await;
-        answer(&provider(&url)).await
-    };
-    let before = said(&[CREATED, HELLO, CALL]).await;
-    assert_eq!(before[0], hello());
-    let Some(Err(ModelError::Stream(words))) = before.last() else {
-        panic!("{before:?}")
-    };
-    assert!(words.contains("cut off in the middle"), "{words}");
-    let after = said(&[CREATED, HELLO, CALL, CALL_ENDS]).await;
-    assert!(
-        matches!(&after[..], [_, Ok(StreamEvent::ToolCall(call)), Ok(StreamEvent::Done(Stop::ToolCalls))] if call.id == "c"),
-        "{after:?}"
-    );
-}
-
-#[tokio::test]
 async fn refusals_are_told_in_words_and_never_with_the_key() {
     let body = format!(r#"{{"error":{{"message":"bad key {KEY}","code":"invalid_api_key"}}}}"#);
     let (url, _sees) = server(vec![Answer::Bytes(status("401 Unauthorized", "", &body))]).await;
-    let said = answer(&provider(&url)).await;
+    let said = answer(&provider_of(Api::OpenaiResponses, "test", &url)).await;
     let [Err(error)] = &said[..] else {
         panic!("{said:?}")
     };
@@ -134,16 +69,12 @@ async fn refusals_are_told_in_words_and_never_with_the_key() {
     );
 }
 
-/// Its first answer, as the conversation keeps it.
-fn thought(id: &str) -> Block {
-    Block::Reasoning(Reasoning {
-        text: "hm".to_owned(),
-        sealed: Some(Sealed {
-            model: "test/some/model".to_owned(),
-            api: "openai-responses".to_owned(),
-            content: json!({"type": "reasoning", "id": id, "encrypted_content": "gAAA", "summary": [{"type": "summary_text", "text": "hm"}]}),
-        }),
-    })
+/// A thought of the model that is asked, as the conversation keeps it.
+fn own_thought(id: &str) -> Block {
+    let summary = json!([{"type": "summary_text", "text": "hm"}]);
+    let item =
+        json!({"type": "reasoning", "id": id, "encrypted_content": "gAAA", "summary": summary});
+    thought("test/some/model", Api::OpenaiResponses, "hm", item)
 }
 
 #[tokio::test]
@@ -163,8 +94,8 @@ async fn what_a_provider_will_not_take_is_left_out_from_then_on() {
         refused(another_key),
     ])
     .await;
-    let provider = provider(&url);
-    let blocks = vec![thought("rs_1"), Block::text("I look.")];
+    let provider = provider_of(Api::OpenaiResponses, "test", &url);
+    let blocks = vec![own_thought("rs_1"), Block::text("I look.")];
     let request = Request {
         messages: vec![
             Message::user("x"),
@@ -184,7 +115,7 @@ async fn what_a_provider_will_not_take_is_left_out_from_then_on() {
     }
     let mut sent = Vec::new();
     for _ in 0..4 {
-        let (_, body) = next_request(&mut sees).await;
+        let (_, body, _) = next_request(&mut sees).await;
         let kinds = body["input"].as_array().unwrap().iter();
         let kinds: Vec<_> = kinds.map(|item| item["type"].as_str().unwrap()).collect();
         sent.push((body["include"].is_array(), kinds.join(" ")));
@@ -208,46 +139,12 @@ async fn what_a_provider_will_not_take_is_left_out_from_then_on() {
     );
 }
 
-fn call(id: &str, malformed: Option<&str>) -> Block {
-    Block::ToolCall(ToolCall {
-        id: id.to_owned(),
-        name: "read".to_owned(),
-        input: match malformed {
-            Some(_) => Value::Null,
-            None => json!({"filePath": "a.rs"}),
-        },
-        malformed: malformed.map(str::to_owned),
-        repaired: None,
-    })
-}
-
-fn result(id: &str) -> Block {
-    Block::ToolResult {
-        id: id.to_owned(),
-        ok: true,
-        output: format!("output of {id}"),
-    }
-}
-
 #[tokio::test]
 async fn every_prefix_of_a_conversation_is_a_valid_request() {
-    let said = |role, blocks| Message { role, blocks };
-    let phase = Block::Reasoning(Reasoning {
-        text: String::new(),
-        sealed: Some(Sealed {
-            model: "test/some/model".to_owned(),
-            api: "openai-responses".to_owned(),
-            content: json!({"type": "message", "phase": "commentary"}),
-        }),
-    });
-    let foreign = Block::Reasoning(Reasoning {
-        text: "elsewhere".to_owned(),
-        sealed: Some(Sealed {
-            model: "anthropic/x".to_owned(),
-            api: "anthropic".to_owned(),
-            content: json!({"type": "thinking", "signature": "s"}),
-        }),
-    });
+    let phase = json!({"type": "message", "phase": "commentary"});
+    let phase = thought("test/some/model", Api::OpenaiResponses, "", phase);
+    let foreign = json!({"type": "thinking", "signature": "s"});
+    let foreign = thought("anthropic/x", Api::Anthropic, "elsewhere", foreign);
     let image = Image {
         media_type: "image/png".to_owned(),
         data: "QUJD".to_owned(),
@@ -257,55 +154,53 @@ async fn every_prefix_of_a_conversation_is_a_valid_request() {
         said(
             Role::Assistant,
             vec![
-                thought("rs_1"),
+                own_thought("rs_1"),
                 Block::text("I look."),
                 phase,
-                call("a", None),
+                call("a", json!({"filePath": "a.rs"}), None),
             ],
         ),
-        said(Role::User, vec![result("a")]),
+        said(Role::User, vec![result("a", true)]),
         said(
             Role::Assistant,
             vec![
                 foreign,
-                call("toolu|ü.1", None),
-                call("c", Some("{\"filePath\": ")),
+                call("toolu|ü.1", json!({"filePath": "a.rs"}), None),
+                call("c", Value::Null, Some("{\"filePath\": ")),
             ],
         ),
         said(
             Role::User,
             vec![
-                result("c"),
-                result("toolu|ü.1"),
+                result("c", true),
+                result("toolu|ü.1", true),
                 Block::text("and be quick"),
             ],
         ),
         // A run that was cancelled in the middle of its calls, and a server that counts anew.
         said(
             Role::Assistant,
-            vec![thought("rs_2"), call("a", None), call("e", None)],
+            vec![
+                own_thought("rs_2"),
+                call("a", json!({"filePath": "a.rs"}), None),
+                call("e", json!({"filePath": "a.rs"}), None),
+            ],
         ),
-        said(Role::User, vec![result("a")]),
+        said(Role::User, vec![result("a", true)]),
         Message::user("go on"),
         Message::assistant("done"),
-        said(Role::Assistant, vec![thought("rs_3")]),
+        said(Role::Assistant, vec![own_thought("rs_3")]),
         Message::user("thanks"),
     ];
-    let schema = json!({"type": "object", "properties": {"filePath": {"type": "string"}}, "required": ["filePath"]});
-    let tool = ToolSpec {
-        name: "read".to_owned(),
-        description: "Reads a file.".to_owned(),
-        schema,
-    };
     let good = Answer::Bytes(complete(&[CREATED, HELLO, OVER]));
     let (url, mut sees) = server(vec![good; messages.len()]).await;
-    let provider = provider(&url);
+    let provider = provider_of(Api::OpenaiResponses, "test", &url);
     let mut last = Value::Null;
     for length in 1..=messages.len() {
         let request = Request {
             system: "You fix code.".to_owned(),
             messages: messages[..length].to_vec(),
-            tools: vec![tool.clone()],
+            tools: vec![read()],
             max_output: (length % 2 == 0).then_some(1000),
             temperature: (length % 3 == 0).then_some(0.5),
         };
@@ -317,7 +212,7 @@ async fn every_prefix_of_a_conversation_is_a_valid_request() {
             ask(&provider, &stored).await.last(),
             Some(&Ok(StreamEvent::Done(Stop::End)))
         );
-        let (_, body) = next_request(&mut sees).await;
+        let (_, body, _) = next_request(&mut sees).await;
         if let (Some(before), Some(now)) = (last["input"].as_array(), body["input"].as_array()) {
             // What the person says is one item until the model answers, and a call without result gets one.
             let same = before

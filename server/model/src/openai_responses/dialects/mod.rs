@@ -11,16 +11,11 @@ use super::answer::Answer;
 use crate::dialect_tests::{self, Outcome, shown};
 
 fn read(chunks: &[&[u8]], cut: Option<&str>) -> Outcome {
-    dialect_tests::read(|asked| Answer::new(asked, "p/m".into()), chunks, cut)
+    dialect_tests::read(|asked| Answer::new(asked, "p/m"), chunks, cut)
 }
 
 fn check_cut(stream: &str, cut: Option<&str>, wanted: &str) {
-    dialect_tests::check_cut(
-        |asked| Answer::new(asked, "p/m".into()),
-        stream,
-        cut,
-        wanted,
-    );
+    dialect_tests::check_cut(|asked| Answer::new(asked, "p/m"), stream, cut, wanted);
 }
 
 fn check(stream: &str, wanted: &str) {
