@@ -18,6 +18,7 @@ mod neovim_files;
 mod order;
 mod patience;
 mod profiles;
+mod proxies;
 mod runs;
 mod secrets;
 mod servers;

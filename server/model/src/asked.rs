@@ -2,6 +2,7 @@
 //! person, so that keys are struck out in one place.
 
 use std::error::Error;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, LOCATION};
@@ -22,6 +23,8 @@ pub(crate) struct Asked {
     pub(crate) url: Url,
     /// Where the key came from.
     pub(crate) key: String,
+    /// The client certificate that was shown, if one was.
+    pub(crate) certificate: Option<PathBuf>,
     /// What must never be shown: the key, and the values of configured headers.
     pub(crate) secrets: Vec<Secret>,
 }
@@ -178,6 +181,14 @@ impl Asked {
     /// A request that got no answer.
     pub(crate) fn unreachable(&self, error: &reqwest::Error) -> ModelError {
         let reason = self.reason(error);
+        // The server ends what it doesn't trust with an alert, which comes after our own side is content.
+        if let Some((_, alert)) = reason.split_once("fatal alert: ") {
+            return ModelError::Unreachable {
+                url: self.address(),
+                hint: self.after_alert(alert),
+                reason,
+            };
+        }
         if error.is_request() && !error.is_connect() && !error.is_timeout() {
             return ModelError::Stream(format!(
                 "{} closed the connection before it answered ({reason})",
@@ -193,7 +204,11 @@ impl Asked {
             "Install the system's CA certificates (the package is mostly called ca-certificates)"
                 .to_owned()
         } else if reason.contains("certificate") {
-            "If a proxy looks into TLS here, its CA must be among the system's roots".to_owned()
+            format!(
+                "If a proxy looks into TLS here, or the server's certificate is of a CA of your own, that CA must be among the \
+                 system's roots, or in a PEM file that ca_file in [providers.{}] names",
+                self.provider
+            )
         } else if self.provider == "ollama" && http::is_loopback(&self.url) {
             "Is Ollama running? Start it with `ollama serve`".to_owned()
         } else if http::is_loopback(&self.url) {
@@ -211,6 +226,28 @@ impl Asked {
             url: self.address(),
             reason,
             hint,
+        }
+    }
+
+    /// What to do after a server has ended the handshake so.
+    fn after_alert(&self, alert: &str) -> String {
+        let provider = &self.provider;
+        match &self.certificate {
+            _ if !alert.contains("Certificate")
+                && !matches!(alert, "UnknownCA" | "AccessDenied") =>
+            {
+                format!(
+                    "The server ends the TLS connection: check base_url in [providers.{provider}]"
+                )
+            }
+            None => format!(
+                "The server wants a client certificate: name its PEM files as client_certificate and client_key in [providers.{provider}]"
+            ),
+            Some(path) => format!(
+                "The server does not take the certificate in {} (client_certificate in [providers.{provider}]): is it the right one, \
+                 and is it still valid?",
+                path.display()
+            ),
         }
     }
 
@@ -358,6 +395,7 @@ mod tests {
                 .parse()
                 .unwrap(),
             key: "the key in OPENAI_API_KEY".into(),
+            certificate: None,
             secrets: vec![Secret::new("sk-secret-123")],
         }
     }

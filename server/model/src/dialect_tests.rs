@@ -17,6 +17,7 @@ pub(crate) fn asked() -> Asked {
         model: "m".into(),
         url: "http://h/v1/chat/completions".parse().unwrap(),
         key: "the key in P_KEY".into(),
+        certificate: None,
         secrets: vec![Secret::new("sk-secret")],
     }
 }

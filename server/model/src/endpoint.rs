@@ -11,10 +11,12 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::asked::Asked;
+use crate::http::{self, NoClient};
 use crate::key::Key;
 use crate::rest::Rest;
 use crate::stream::Decode;
-use crate::{EventStream, ModelError, Secret, http, stream};
+use crate::tls::Tls;
+use crate::{EventStream, ModelError, Secret, stream};
 
 /// A refusal that is longer than this is no refusal.
 const REFUSAL: usize = 64 * 1024;
@@ -27,6 +29,7 @@ pub(crate) struct Endpoint {
     pub(crate) base: Url,
     pub(crate) key: Key,
     pub(crate) headers: BTreeMap<String, Secret>,
+    pub(crate) tls: Tls,
     /// How long the provider may say nothing.
     pub(crate) idle: Duration,
     /// What is left of its last answer.
@@ -79,6 +82,7 @@ impl Endpoint {
             model: model.to_owned(),
             url: self.url(wire.path)?,
             key: self.key.place(),
+            certificate: self.tls.certificate.clone(),
             secrets: key
                 .iter()
                 .chain(self.headers.values())
@@ -87,7 +91,10 @@ impl Endpoint {
                 .collect(),
         });
         let headers = self.headers(key.as_ref(), wire)?;
-        let client = http::client(&asked.url).map_err(|error| asked.unreachable(&error))?;
+        let client = http::client(&asked.url, &self.tls).map_err(|error| match error {
+            NoClient::File(wrong) => self.wrong(wrong.key, &wrong.reason),
+            NoClient::Tls(error) => asked.unreachable(&error),
+        })?;
         tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(ModelError::Cancelled),

@@ -35,10 +35,11 @@ mod sse;
 mod stable_hash;
 mod stream;
 mod target;
+mod tls;
 
 pub use catalogue::{
     Api, Catalogue, Cost, KeySource, Long, ModelConfig, ModelInfo, ProviderConfig, ProviderState,
-    QUICKFIX,
+    QUICKFIX, Thinking,
 };
 pub use conversation::{
     Block, Image, Message, Reasoning, Request, Role, Sealed, ToolCall, ToolSpec,
@@ -49,3 +50,4 @@ pub use local::LocalServer;
 pub use provider::{EventStream, Provider, Stop, StreamEvent, Usage};
 pub use resilient::{Patience, Resilient};
 pub use secret::Secret;
+pub use tls::wrong_file;

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::http;
+use crate::tls::Tls;
 
 /// The provider whose server tells more of itself than OpenAI's format does.
 pub(crate) const OLLAMA: &str = "ollama";
@@ -142,7 +143,12 @@ async fn get<T: for<'de> Deserialize<'de>>(base: &Url, what: Under) -> Option<T>
         let (Under::Base(path) | Under::Root(path)) = what;
         segments.extend(path.split('/'));
     }
-    let mut response = http::client(&url).ok()?.get(url).send().await.ok()?;
+    let mut response = http::client(&url, &Tls::default())
+        .ok()?
+        .get(url)
+        .send()
+        .await
+        .ok()?;
     if !response.status().is_success() {
         return None;
     }

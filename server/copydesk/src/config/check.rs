@@ -11,10 +11,12 @@ fn shape() -> Value {
         "model": null, "fallback_model": null, "max_cost": null,
         "providers": { "*": {
             "api": null, "base_url": null, "api_key_env": null, "api_key_command": null,
+            "client_certificate": null, "client_key": null, "ca_file": null,
             "headers": null,
             "models": { "*": {
                 "context": null, "max_output": null,
-                "tools": null, "images": null, "reasoning": null, "caching": null, "compact": null,
+                "tools": null, "images": null, "reasoning": null, "thinking": null, "caching": null,
+                "compact": null,
                 "cost": {
                     "input": null, "output": null, "cache_read": null, "cache_write": null,
                     "long": {

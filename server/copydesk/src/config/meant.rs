@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use langserver::{ServerConfig, catalogue};
-use model::{ProviderConfig, is_variable_name};
+use model::{ProviderConfig, is_variable_name, wrong_file};
 use serde_json::Value;
 use tools::Registry;
 
@@ -65,6 +65,10 @@ pub fn mend(config: &mut Config, layers: &[Layer], folder: &Path) -> Vec<String>
         if let Some(why) = address(provider) {
             let place = places.of(&["providers", name, "base_url"]);
             warnings.push(format!("{place} {why}"));
+        }
+        if let Some((file, why)) = wrong_file(provider) {
+            let place = places.of(&["providers", name, file]);
+            warnings.push(format!("{place}: {why}"));
         }
         if let Some(why) = key(provider) {
             let place = places.of(&["providers", name, "api_key_env"]);
@@ -378,6 +382,16 @@ mod tests {
             ],
         );
         check(&[&key("api_key_env = \"PATH\"")], &[]);
+        check(
+            &[&key("client_certificate = \"/no/such.pem\"")],
+            &[
+                "0:3: `providers.mine.client_certificate`: /no/such.pem can't be read: No such file or directory (os error 2)",
+            ],
+        );
+        check(
+            &[&key("ca_file = \"ca.pem\"")],
+            &["0:3: `providers.mine.ca_file`: ca.pem must be a whole path, or begin with ~/"],
+        );
         check(
             &[&key(
                 "api_key_env = \"COPYDESK_NO_SUCH_KEY\"\napi_key_command = [\"pass\"]",

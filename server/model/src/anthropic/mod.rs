@@ -5,6 +5,7 @@ mod blocks;
 #[cfg(test)]
 mod dialects;
 mod request;
+mod thinking;
 
 use async_trait::async_trait;
 use reqwest::header::HeaderName;
@@ -46,7 +47,13 @@ impl Provider for Anthropic {
         let Self(target) = self;
         let longest = longest(request.max_output, target.facts);
         let reader = target.reader(Api::Anthropic);
-        let body = request::body(&target.model, reader, request, longest);
+        let body = request::body(
+            &target.model,
+            reader,
+            request,
+            longest,
+            target.facts.thinking,
+        );
         target.ask(&MESSAGES, body, Answer::new, cancel).await
     }
 }

@@ -10,16 +10,26 @@ use crate::body::written;
 use crate::call::{callable, input};
 use crate::ids::Ids;
 use crate::pairing::{Part, Reader, Spoken, ToolOutcome, Turn, turns};
-use crate::{Image, Request, ToolSpec};
+use crate::{Image, Request, Thinking, ToolSpec};
+
+use super::thinking::{Effort, How, Mode};
 
 /// What to ask, as JSON.
-pub(super) fn body(model: &str, reader: Reader<'_>, request: &Request, max_tokens: u32) -> Vec<u8> {
+pub(super) fn body(
+    model: &str,
+    reader: Reader<'_>,
+    request: &Request,
+    max_tokens: u32,
+    thinking: Option<Thinking>,
+) -> Vec<u8> {
     let messages = messages(request, reader);
     let (tools, tool_choice) = tools(request, &messages);
+    let how = How::of(model, thinking, max_tokens, || thinks_on(&messages));
     let body = Body {
         model,
         max_tokens,
-        temperature: request.temperature,
+        // A model that thinks takes none.
+        temperature: request.temperature.filter(|_| thinking.is_none()),
         stream: true,
         system: Piece::text(&request.system)
             .map(Piece::kept)
@@ -27,6 +37,8 @@ pub(super) fn body(model: &str, reader: Reader<'_>, request: &Request, max_token
             .collect(),
         tools,
         tool_choice,
+        thinking: how.thinking,
+        output_config: how.output_config,
         messages,
     };
     written(&body, request)
@@ -45,8 +57,28 @@ struct Body<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Choice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Mode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<Effort>,
     /// Last, so that nothing stands behind what grows.
     messages: Vec<Said<'a>>,
+}
+
+/// Whether the calls that are waited for came with thoughts, if any are.
+fn thinks_on(messages: &[Said<'_>]) -> bool {
+    let mut said = messages.iter().rev();
+    let last = said.find(|said| said.role == Role::Assistant);
+    last.is_none_or(|said| {
+        let calls = |piece: &Piece<'_>| matches!(piece, Piece::ToolUse { .. });
+        let is_thought = |piece: &Piece<'_>| {
+            matches!(
+                piece,
+                Piece::Thinking { .. } | Piece::RedactedThinking { .. }
+            )
+        };
+        !said.content.iter().any(calls) || said.content.first().is_some_and(is_thought)
+    })
 }
 
 #[derive(Serialize)]

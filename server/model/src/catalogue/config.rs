@@ -1,6 +1,7 @@
 //! `[providers.*]` of the configuration, as this room reads it. Unset and empty are told apart, so that what a user sets lies over what is built in.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -41,10 +42,39 @@ pub struct ProviderConfig {
     pub api_key_env: Option<String>,
     /// A command whose first line of output is its key.
     pub api_key_command: Option<Vec<String>>,
+    /// A PEM file with the certificate that is shown to the server, and its chain.
+    pub client_certificate: Option<PathBuf>,
+    /// A PEM file with its private key, if that is not in the same.
+    pub client_key: Option<PathBuf>,
+    /// A PEM file with further roots to trust, beside the system's.
+    pub ca_file: Option<PathBuf>,
     /// Further headers of every request. They may hold keys, so they are never shown.
     pub headers: BTreeMap<String, Secret>,
     /// What is known of its models, over what is built in.
     pub models: BTreeMap<String, ModelConfig>,
+}
+
+/// How much a model thinks before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Thinking {
+    /// Quick and cheap.
+    Low,
+    /// In between.
+    Medium,
+    /// As much as it takes.
+    High,
+}
+
+impl Thinking {
+    /// Its name, which all formats share.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
 }
 
 /// One `[providers.NAME.models.MODEL]` table: what is known of a model.
@@ -66,6 +96,9 @@ pub struct ModelConfig {
     /// Whether it can think before it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<bool>,
+    /// How much it is to think; unset: as its provider has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Thinking>,
     /// Whether its provider keeps what was sent before, for less.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caching: Option<bool>,
@@ -81,9 +114,6 @@ pub struct ModelConfig {
 /// A context below this is too small for every tool and long conversations.
 const SMALL_CONTEXT: u32 = 16_000;
 
-/// The context of a model of which nobody said how much it has: what nearly all that are served today have.
-const LIKELY_CONTEXT: u32 = 128_000;
-
 impl ModelConfig {
     /// These facts, and where they say nothing, those of `under`.
     #[must_use]
@@ -94,6 +124,7 @@ impl ModelConfig {
             tools: self.tools.or(under.tools),
             images: self.images.or(under.images),
             reasoning: self.reasoning.or(under.reasoning),
+            thinking: self.thinking.or(under.thinking),
             caching: self.caching.or(under.caching),
             compact: self.compact.or(under.compact),
             cost: self.cost.or(under.cost),
@@ -104,11 +135,6 @@ impl ModelConfig {
     pub fn is_compact(&self) -> bool {
         let is_small = || self.context.is_some_and(|context| context < SMALL_CONTEXT);
         self.compact.unwrap_or_else(is_small)
-    }
-
-    /// Its context; of a model that nobody knows, what most have.
-    pub fn likely_context(&self) -> u32 {
-        self.context.unwrap_or(LIKELY_CONTEXT)
     }
 }
 

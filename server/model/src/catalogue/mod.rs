@@ -13,7 +13,7 @@ use std::time::Duration;
 use reqwest::Url;
 
 use self::builtin::Builtin;
-pub use self::config::{Api, Cost, Long, ModelConfig, ProviderConfig};
+pub use self::config::{Api, Cost, Long, ModelConfig, ProviderConfig, Thinking};
 pub use self::offer::ModelInfo;
 pub use self::state::{KeySource, ProviderState};
 use crate::anthropic::Anthropic;
@@ -24,6 +24,7 @@ use crate::openai_chat::OpenAiChat;
 use crate::openai_responses::OpenAiResponses;
 use crate::rest::Rest;
 use crate::target::Target;
+use crate::tls::Tls;
 use crate::{ModelError, Provider, Secret};
 
 /// The model that needs no key and no network. It lives with the agent; here is only its name.
@@ -271,9 +272,20 @@ impl Entry<'_> {
             Source::Missing if is_loopback(&base) => Source::Unneeded,
             source => source,
         };
+        let tls = self.user.map(Tls::of).transpose();
+        let tls = tls.map(Option::unwrap_or_default).and_then(|tls| {
+            tls.check()?;
+            Ok(tls)
+        });
+        let tls = tls.map_err(|wrong| ModelError::Config {
+            provider: self.name.to_owned(),
+            key: wrong.key.to_owned(),
+            reason: wrong.reason,
+        })?;
         Ok(Endpoint {
             provider: self.name.to_owned(),
             base,
+            tls,
             key: Key::new(self.name, self.key_env().map(str::to_owned), source),
             headers: self
                 .user

@@ -182,13 +182,10 @@ fn what_the_user_says_of_a_model_lies_over_what_is_known_of_it() {
         abilities(known),
         [Some(false), Some(true), Some(true), Some(false)]
     );
-    assert_eq!(
-        (known.likely_context(), known.max_output),
-        (9, Some(128_000))
-    );
+    assert_eq!((known.context, known.max_output), (Some(9), Some(128_000)));
     let new = facts("openai/new");
     assert_eq!(abilities(new), [None, Some(true), None, None]);
-    assert_eq!((new.context, new.likely_context()), (None, 128_000));
+    assert_eq!((new.context, new.max_output), (None, None));
 }
 
 #[test]

@@ -49,7 +49,14 @@ impl Provider for OpenAiChat {
         // OpenAI itself refuses the old name for its newer models; the others do not know the new one.
         let new_name = target.endpoint.base.host_str() == Some("api.openai.com");
         let reader = target.reader(Api::OpenaiChat);
-        let body = request::body(&target.model, reader, request, max_output, new_name);
+        let body = request::body(
+            &target.model,
+            reader,
+            request,
+            max_output,
+            new_name,
+            target.facts.thinking,
+        );
         target.ask(&CHAT, body, Answer::new, cancel).await
     }
 }

@@ -11,7 +11,7 @@ use crate::body::written;
 use crate::call::{callable, input};
 use crate::ids::Ids;
 use crate::pairing::{Part, Reader, Spoken, Turn, turns};
-use crate::{Request, ToolCall, ToolSpec};
+use crate::{Request, Thinking, ToolCall, ToolSpec};
 
 /// What to ask, as JSON.
 pub(super) fn body(
@@ -20,6 +20,7 @@ pub(super) fn body(
     request: &Request,
     max_output: Option<u32>,
     new_name: bool,
+    thinking: Option<Thinking>,
 ) -> Vec<u8> {
     let body = Body {
         model,
@@ -32,6 +33,7 @@ pub(super) fn body(
         max_tokens: max_output.filter(|_| !new_name),
         max_completion_tokens: max_output.filter(|_| new_name),
         temperature: request.temperature,
+        reasoning_effort: thinking.map(Thinking::as_str),
     };
     written(&body, request)
 }
@@ -50,6 +52,8 @@ struct Body<'a> {
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -264,7 +268,7 @@ mod tests {
     };
 
     fn sent(request: &Request) -> Value {
-        serde_json::from_slice(&body("m", READER, request, None, false)).unwrap()
+        serde_json::from_slice(&body("m", READER, request, None, false, None)).unwrap()
     }
 
     fn said(messages: Vec<Message>) -> Value {
@@ -398,8 +402,15 @@ mod tests {
     #[test]
     fn the_limit_has_two_names() {
         let limit = |new_name| -> Value {
-            serde_json::from_slice(&body("m", READER, &Request::default(), Some(9), new_name))
-                .unwrap()
+            serde_json::from_slice(&body(
+                "m",
+                READER,
+                &Request::default(),
+                Some(9),
+                new_name,
+                None,
+            ))
+            .unwrap()
         };
         assert_eq!(
             (
@@ -484,8 +495,9 @@ mod tests {
             messages: vec![Message::user("a")],
             ..Request::default()
         };
-        let text =
-            |request: &Request| String::from_utf8(body("m", READER, request, None, false)).unwrap();
+        let text = |request: &Request| {
+            String::from_utf8(body("m", READER, request, None, false, None)).unwrap()
+        };
         for turn in 0..20 {
             let before = text(&request);
             let id = format!("c{turn}");
@@ -506,5 +518,15 @@ mod tests {
             let (messages, _) = before.split_once("],\"stream\"").unwrap();
             assert!(text(&request).starts_with(messages));
         }
+    }
+
+    #[test]
+    fn how_much_to_think_is_said_where_somebody_has_set_it() {
+        let sent = |thinking| {
+            let sent = body("m", READER, &Request::default(), None, false, thinking);
+            serde_json::from_slice::<Value>(&sent).unwrap()["reasoning_effort"].clone()
+        };
+        assert_eq!(sent(None), Value::Null);
+        assert_eq!(sent(Some(Thinking::Medium)), "medium");
     }
 }

@@ -75,7 +75,14 @@ impl Provider for OpenAiResponses {
         let reader = target.reader(Api::OpenaiResponses);
         loop {
             let without = self.without();
-            let body = request::body(&target.model, reader, request, max_output, without);
+            let body = request::body(
+                &target.model,
+                reader,
+                request,
+                max_output,
+                without,
+                target.facts.thinking,
+            );
             match target.ask(&RESPONSES, body, Answer::new, cancel).await {
                 Err(refused) if self.learn(without, &refused) => {}
                 answered => return answered,

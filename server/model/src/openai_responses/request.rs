@@ -11,7 +11,7 @@ use crate::call::{callable, input};
 use crate::ids::Ids;
 use crate::pairing::{Part, Reader, Spoken, Turn, turns};
 use crate::stable_hash::StableHash;
-use crate::{Block, Image, Request, ToolSpec};
+use crate::{Block, Image, Request, Thinking, ToolSpec};
 
 /// OpenAI refuses a lower limit.
 const SHORTEST_LIMIT: u32 = 16;
@@ -34,6 +34,7 @@ pub(super) fn body(
     request: &Request,
     max_output: Option<u32>,
     without: Without,
+    thinking: Option<Thinking>,
 ) -> Vec<u8> {
     let body = Body {
         model,
@@ -48,6 +49,9 @@ pub(super) fn body(
         prompt_cache_key: cache_key(request),
         max_output_tokens: max_output.map(|most| most.max(SHORTEST_LIMIT)),
         temperature: request.temperature,
+        reasoning: thinking.map(|thinking| Effort {
+            effort: thinking.as_str(),
+        }),
         stream: true,
         input: items(request, reader, without),
     };
@@ -70,8 +74,15 @@ struct Body<'a> {
     max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Effort>,
     stream: bool,
     input: Vec<Item<'a>>,
+}
+
+#[derive(Serialize)]
+struct Effort {
+    effort: &'static str,
 }
 
 #[derive(Serialize)]

@@ -16,6 +16,7 @@ mod server;
 mod session;
 mod spoken;
 mod switch;
+mod tls;
 mod turns;
 
 use std::collections::BTreeMap;

@@ -11,7 +11,7 @@ const READER: Reader<'_> = Reader {
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
 fn text(request: &Request) -> String {
-    String::from_utf8(body("m", READER, request, 1000)).unwrap()
+    String::from_utf8(body("m", READER, request, 1000, None)).unwrap()
 }
 
 fn sent(request: &Request) -> Value {
@@ -420,4 +420,63 @@ fn a_longer_conversation_begins_with_the_bytes_of_the_shorter_but_for_the_marks(
 #[test]
 fn nothing_else_asks_for_thoughts() {
     assert!(!text(&Request::default()).contains("thinking"));
+}
+
+#[test]
+fn how_much_to_think_is_said_as_the_model_takes_it() {
+    let think = |model: &str, request: &Request, longest| {
+        let sent = body(model, READER, request, longest, Some(Thinking::Medium));
+        let sent: Value = serde_json::from_slice(&sent).unwrap();
+        [sent["thinking"].clone(), sent["output_config"].clone()]
+    };
+    let plain = Request {
+        messages: vec![Message::user("hi")],
+        ..Request::default()
+    };
+    let effort = json!({"effort": "medium"});
+    assert_eq!(
+        think("claude-sonnet-5-5", &plain, 16_000),
+        [json!({"type": "adaptive"}), effort.clone()]
+    );
+    assert_eq!(
+        think("claude-fable-5-2", &plain, 16_000),
+        [Value::Null, effort]
+    );
+    let budget = json!({"type": "enabled", "budget_tokens": 10_000});
+    assert_eq!(
+        think("claude-sonnet-4-5", &plain, 64_000),
+        [budget, Value::Null]
+    );
+    // It must leave room for the answer, and of an answer that is short nothing is left.
+    let budget = json!({"type": "enabled", "budget_tokens": 4000});
+    assert_eq!(
+        think("claude-sonnet-4-5", &plain, 8000),
+        [budget, Value::Null]
+    );
+    assert_eq!(
+        think("claude-sonnet-4-5", &plain, 2000),
+        [Value::Null, Value::Null]
+    );
+    // Where calls came without thoughts (another model made them), that model would refuse to think on.
+    let called = Request {
+        messages: vec![
+            Message::user("hi"),
+            assistant(vec![call("c", json!({}))]),
+            user(vec![result("c", true, "x")]),
+        ],
+        tools: vec![ToolSpec {
+            name: "read".into(),
+            description: "Reads.".into(),
+            schema: json!({"type": "object"}),
+        }],
+        ..Request::default()
+    };
+    assert_eq!(
+        think("claude-sonnet-4-5", &called, 64_000),
+        [Value::Null, Value::Null]
+    );
+    assert_eq!(
+        think("claude-sonnet-5-5", &called, 64_000)[0],
+        json!({"type": "adaptive"})
+    );
 }

@@ -9,7 +9,15 @@ const READER: Reader<'_> = Reader {
 };
 
 fn bytes(request: &Request, without: Without) -> String {
-    String::from_utf8(body("m", READER, request, request.max_output, without)).unwrap()
+    String::from_utf8(body(
+        "m",
+        READER,
+        request,
+        request.max_output,
+        without,
+        None,
+    ))
+    .unwrap()
 }
 
 fn sent(request: &Request) -> Value {
@@ -284,4 +292,22 @@ fn over_twenty_turns_only_the_tail_differs() {
             "turn {turn}"
         );
     }
+}
+
+#[test]
+fn how_much_to_think_is_said_where_somebody_has_set_it() {
+    let sent = |thinking| {
+        let sent = body(
+            "m",
+            READER,
+            &Request::default(),
+            None,
+            Without::default(),
+            thinking,
+        );
+        serde_json::from_slice::<Value>(&sent).unwrap()["reasoning"].clone()
+    };
+    assert_eq!(sent(None), Value::Null);
+    assert_eq!(sent(Some(Thinking::Low)), json!({"effort": "low"}));
+    assert_eq!(sent(Some(Thinking::High)), json!({"effort": "high"}));
 }
