@@ -24,8 +24,8 @@ fn may(from: &str, to: &str) -> bool {
     match (floor(from), floor(to)) {
         (Some(from), Some(to)) => to < from,
         (Some(_), None) => to == "model" && MODEL_USERS.contains(&from),
-        // Real servers are asked by the tool itself.
-        (None, _) => from == "tests" && ["workspace", "langserver", "tools"].contains(&to),
+        // Real servers are asked by the tool itself, and a real model by the providers.
+        (None, _) => from == "tests" && ["workspace", "langserver", "tools", "model"].contains(&to),
     }
 }
 

@@ -8,6 +8,7 @@ use tests::fixtures;
 use tests::terminal::{self, Run};
 
 use crate::checker;
+use crate::llama::{self, Llama};
 use crate::project::Project;
 use crate::servers::tools;
 
@@ -26,6 +27,23 @@ pub struct Fixer {
 }
 
 impl Fixer {
+    /// The title of the one that is a model.
+    pub const MODEL: &str = llama::NAME;
+
+    /// The small model.
+    pub fn model(llama: &Llama) -> Self {
+        let (name, context) = (llama::NAME, llama::CONTEXT);
+        Self {
+            title: Self::MODEL,
+            model: format!("llamacpp/{name}"),
+            config: format!(
+                "[providers.llamacpp]\nbase_url = \"{}/v1\"\n\
+                 [providers.llamacpp.models.\"{name}\"]\ncontext = {context}\n",
+                llama.url
+            ),
+        }
+    }
+
     /// The model that is none.
     pub fn quickfix() -> Self {
         Self {

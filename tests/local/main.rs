@@ -5,9 +5,11 @@
 
 mod checker;
 mod fixing;
+mod llama;
 mod project;
 #[path = "../servers/servers.rs"]
 #[allow(dead_code)] // only where they are is of use here
 mod servers;
+mod speaks;
 mod table;
 mod trial;

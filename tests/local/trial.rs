@@ -1,42 +1,70 @@
-//! The trial: every project, by every fixer, one after the other. It tells each outcome as soon as it is there.
+//! The trials: whether the model is understood at all, then every project by every fixer, one after the other. Each outcome is told as
+//! soon as it is there.
+
+use std::time::Instant;
 
 use crate::fixing::{self, Fixed, Fixer};
+use crate::llama::Llama;
 use crate::project::Project;
+use crate::speaks;
 use crate::table::{self, Row};
 
-/// Only what has this in its name is tried: `FIXER/PROJECT`.
+/// Only what has this in its name is tried.
 const ONLY: &str = "COPYDESK_TEST_ONLY";
 
 #[tokio::test]
 #[ignore = "cargo xtask test --local-model"]
-async fn each_project_is_fixed_or_not() {
-    let fixers = [Fixer::quickfix()];
+async fn what_a_small_model_can_do() {
     let only = std::env::var(ONLY).unwrap_or_default();
+    let wanted = |name: &str| name.contains(&only);
+    let projects = Project::all();
+    let formats = speaks::FORMATS.iter().filter(|(name, _)| wanted(name));
+    let formats: Vec<_> = formats.collect();
+    let needs_model = !formats.is_empty()
+        || projects
+            .iter()
+            .any(|project| wanted(&trial(Fixer::MODEL, project)));
+    let llama = match needs_model {
+        true => Some(Llama::start().await.expect("the model")),
+        false => None,
+    };
+    for (name, api) in &formats {
+        let begun = Instant::now();
+        let llama = llama.as_ref().expect("it is needed");
+        speaks::it_calls_a_tool(*api, llama).await;
+        println!(
+            "{name}: a right call; {:.0} s",
+            begun.elapsed().as_secs_f64()
+        );
+    }
+    let mut fixers = vec![Fixer::quickfix()];
+    fixers.extend(llama.as_ref().map(Fixer::model));
     let mut rows = Vec::new();
-    let mut tried = 0;
-    for project in Project::all() {
+    for project in projects {
         let mut fixed = Vec::new();
         for fixer in &fixers {
-            let name = format!("{}/{}", fixer.title, project.name);
-            if !name.contains(&only) {
-                continue;
+            let name = trial(fixer.title, &project);
+            if wanted(&name) {
+                let outcome = fixing::fix(&project, fixer).await.expect("it runs");
+                tell(&name, &outcome);
+                fixed.push(outcome);
             }
-            let outcome = fixing::fix(&project, fixer).await.expect("it runs");
-            tell(&name, &outcome);
-            fixed.push(outcome);
         }
-        tried += fixed.len();
         rows.push(Row { project, fixed });
     }
-    assert!(tried > 0, "no trial has {only} in its name");
-    let all = tried == rows.len() * fixers.len();
-    if all {
+    let tried: usize = rows.iter().map(|row| row.fixed.len()).sum();
+    assert!(tried + formats.len() > 0, "no trial has {only} in its name");
+    if tried == rows.len() * fixers.len() {
         let table = table::table(&fixers, &rows);
         println!("\n{table}");
         if std::env::var_os("UPDATE_DOCS").is_some() {
             table::write(&table);
         }
     }
+}
+
+fn trial(fixer: &str, project: &Project) -> String {
+    format!("{fixer}/{}", project.name)
 }
 
 fn tell(name: &str, fixed: &Fixed) {

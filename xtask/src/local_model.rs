@@ -3,12 +3,13 @@
 
 use anyhow::Result;
 
-use crate::install;
+use crate::install::{self, Llama};
 use crate::shell::{self, built, cargo, must, passes};
 
-/// Runs the trials whose names (`FIXER/PROJECT`) contain the filter; all of them without one.
+/// Runs the trials whose names (`FIXER/PROJECT`, `speaks/FORMAT`) contain the filter; all of them without one.
 pub fn run(filter: Option<&str>) -> Result<bool> {
     install::language_servers_of_trials()?;
+    let llama = Llama::install()?;
     must(cargo().args(["build", "--quiet", "--package", "copydesk"]))?;
     let mut trials = cargo();
     trials.args(["test", "--quiet", "--package", "tests", "--test", "local"]);
@@ -16,5 +17,7 @@ pub fn run(filter: Option<&str>) -> Result<bool> {
     trials.env("COPYDESK_BIN", built("debug", "copydesk"));
     trials.env("COPYDESK_TEST_TOOLS", shell::tools());
     trials.env("COPYDESK_TEST_ONLY", filter.unwrap_or_default());
+    trials.env("COPYDESK_TEST_LLAMA_PYTHON", llama.python);
+    trials.env("COPYDESK_TEST_LLAMA_MODEL", llama.model);
     passes(&mut trials)
 }

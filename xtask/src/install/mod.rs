@@ -2,6 +2,7 @@
 //! a pin changes; rust-analyzer by rustup; and, where this is root's Debian, what nothing but Debian has.
 
 mod debian;
+mod llama;
 mod npm;
 mod stamp;
 mod tree;
@@ -12,6 +13,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+pub use self::llama::Llama;
 pub use self::venv::Venv;
 use self::{debian::Debian, npm::Npm};
 use crate::shell::{must, output, program};
