@@ -10,6 +10,7 @@ mod doctor;
 mod edits;
 mod killed;
 mod later;
+mod live;
 mod login;
 mod main_job;
 mod models;

@@ -31,6 +31,13 @@ pub struct Run {
 }
 
 impl Run {
+    /// What a `finished` event tells, wherever it came from.
+    pub fn of_finished(event: &Value) -> Self {
+        let mut run = Self::default();
+        run.see(event);
+        run
+    }
+
     fn see(&mut self, event: &Value) {
         match event["type"].as_str() {
             Some("tool_call") => self.calls += 1,

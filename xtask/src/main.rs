@@ -1,4 +1,4 @@
-//! Set-up and chores, so that a fresh clone needs one command: `cargo xtask try | test | bench`. It installs what tests
+//! Set-up and chores, so that a fresh clone needs one command: `cargo xtask try | test | live | bench`. It installs what tests
 //! need into `target/tools` and nowhere else (but rust-analyzer, which rustup keeps). It never changes a source file.
 
 #![allow(clippy::print_stdout)] // a command-line tool speaks on stdout
@@ -6,6 +6,7 @@
 mod bench;
 mod count;
 mod install;
+mod live;
 mod local_model;
 mod shell;
 mod test;
@@ -43,6 +44,12 @@ enum Chore {
         /// Run only tests whose names contain this; no format check and no lints.
         filter: Option<String>,
     },
+    /// Five small tasks with a real provider, and a table of how they went. Skipped where there is no key, or no Ollama.
+    Live {
+        /// Whom to ask. `COPYDESK_MODEL` may name the model.
+        #[arg(value_enum, ignore_case = true)]
+        provider: live::Provider,
+    },
     /// Measure, in release.
     Bench {
         /// Run only benches whose names contain this.
@@ -59,6 +66,7 @@ fn main() -> ExitCode {
             ..
         } => local_model::run(filter.as_deref()),
         Chore::Test { fast, filter, .. } => test::run(fast, filter.as_deref()),
+        Chore::Live { provider } => live::run(provider),
         Chore::Bench { filter } => bench::run(filter.as_deref()),
     };
     match done {
