@@ -218,6 +218,12 @@ async fn who_has_no_model_is_told_which_there_are_here() {
         let finished = world::ask(&editor, json!({ "prompt": "Explain." })).await;
         let message = finished["message"].as_str().unwrap_or_default();
         assert!(message.contains(parts[0]), "{message}");
+        // It is told at once: asked again, it would say the same.
+        let events = editor.events();
+        assert!(
+            events.iter().all(|event| event["type"] != "notice"),
+            "{events:?}"
+        );
         assert_eq!(editor.shutdown().await, 0);
     }
 }

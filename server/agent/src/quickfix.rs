@@ -62,7 +62,7 @@ impl Provider for Quickfix {
         let events = match plan::next(&request.messages) {
             Next::GiveUp(text) => {
                 let more = self.more(cancel).await?;
-                return Err(ModelError::Stream(
+                return Err(ModelError::Incapable(
                     format!("{text} {more}").trim_end().to_owned(),
                 ));
             }

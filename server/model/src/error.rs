@@ -143,6 +143,9 @@ pub enum ModelError {
         /// What to look at.
         hint: String,
     },
+    /// It can do nothing with such a request, now or later.
+    #[error("{0}")]
+    Incapable(String),
     /// The answer broke off, or the provider said in the middle of it that it failed.
     #[error("{0}")]
     Stream(String),
