@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tests::client::{Editor, Setup, binary};
 use tests::fixtures::Project;
 use tests::model::{Reply, ScriptedModel};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
 use crate::world;
@@ -136,6 +136,31 @@ async fn piped(mut command: Command, stdin: &str) -> (i32, String, String) {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     let code = output.status.code().unwrap_or(-1);
     (code, text(output.stdout), text(output.stderr))
+}
+
+/// Types that at copydesk's prompt for a key, on a terminal; what the terminal showed.
+async fn typed(person: &Person, keys: &str) -> (i32, String) {
+    let login = format!("'{}' login anthropic", binary().display());
+    let mut command = person.command("script");
+    let mut child = command
+        .args(["-qec", &login, "/dev/null"])
+        .env_remove("COPYDESK_LOG")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("script, of the package bsdutils");
+    let mut input = child.stdin.take().expect("piped");
+    let mut output = child.stdout.take().expect("piped");
+    let mut shown = Vec::new();
+    while !String::from_utf8_lossy(&shown).contains("(it is not shown): ") {
+        let read = output.read_buf(&mut shown).await.expect("readable");
+        assert!(read > 0, "{}", String::from_utf8_lossy(&shown));
+    }
+    input.write_all(keys.as_bytes()).await.expect("typed");
+    output.read_to_end(&mut shown).await.expect("readable");
+    let status = child.wait().await.expect("it ends");
+    let shown = String::from_utf8(shown).expect("UTF-8");
+    (status.code().unwrap_or(-1), shown)
 }
 
 /// The lines that are not the log's.
@@ -278,4 +303,16 @@ async fn a_key_in_the_keyring_is_used_and_never_shown() {
     }
     let (_, out, _) = person.says(&["doctor", "--json"], "", &[]).await;
     assert_eq!(provider(&out, "mine")["key"], "unneeded");
+
+    // A terminal doesn't show it either, and a change of mind is one.
+    let (code, shown) = typed(&person, &format!("{KEY}\u{3}")).await;
+    assert!(code == 130 && !shown.contains(KEY), "{code} {shown}");
+    let (_, out, _) = person.says(&["doctor", "--json"], "", &[]).await;
+    assert_eq!(provider(&out, "anthropic")["key"], "missing");
+    let (code, shown) = typed(&person, &format!("{KEY}\n")).await;
+    assert!(code == 0 && !shown.contains(KEY), "{code} {shown}");
+    assert!(
+        shown.contains("the key of anthropic is in the keyring"),
+        "{shown}"
+    );
 }

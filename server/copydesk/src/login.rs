@@ -120,8 +120,9 @@ async fn asked<T: Send + 'static>(
 fn read(provider: &str) -> anyhow::Result<String> {
     let mut text = String::new();
     if std::io::stdin().is_terminal() {
-        eprint!("The key of {provider} (it is not shown): ");
+        // Before it is asked for: it may be pasted at once.
         let hidden = echo::off()?;
+        eprint!("The key of {provider} (it is not shown): ");
         std::io::stdin().read_line(&mut text)?;
         drop(hidden);
         eprintln!();
