@@ -19,6 +19,12 @@ pub(crate) fn input(call: &ToolCall) -> Cow<'_, Value> {
     }
 }
 
+/// The same as a text, as OpenAI's formats want it.
+pub(crate) fn arguments(call: &ToolCall) -> String {
+    // Much faster than its `to_string`, which writes piece by piece through a formatter; and there is nothing that could fail.
+    serde_json::to_string(&*input(call)).unwrap_or_default()
+}
+
 /// An id for a call that came without one, or with another's: without its own, call and result would be no pair.
 pub(crate) fn new_id(number: usize) -> String {
     format!("call_{:016x}", RandomState::new().hash_one(number))

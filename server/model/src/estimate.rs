@@ -1,6 +1,8 @@
 //! How many tokens a request has, before a provider has counted them: within a tenth over whole requests, from the kinds of characters
 //! alone. What each kind comes to was fitted to real vocabularies (`tests/tokens` holds it against them).
 
+use serde_json::Value;
+
 use crate::{Block, Request};
 
 /// A picture, wherever it is not known better.
@@ -23,7 +25,7 @@ impl Request {
         for tool in &self.tools {
             sum.add(&tool.name);
             sum.add(&tool.description);
-            sum.add(&tool.schema.to_string());
+            sum.json(&tool.schema);
         }
         for message in &self.messages {
             more += MESSAGE;
@@ -36,7 +38,7 @@ impl Request {
                         sum.add(&call.name);
                         match &call.malformed {
                             Some(written) => sum.add(written),
-                            None => sum.add(&call.input.to_string()),
+                            None => sum.json(&call.input),
                         }
                     }
                     Block::ToolResult { output, .. } => sum.add(output),
@@ -203,76 +205,51 @@ impl Sum {
         }
     }
 
+    fn json(&mut self, value: &Value) {
+        self.add(&serde_json::to_string(value).unwrap_or_default());
+    }
+
     fn add(&mut self, text: &str) {
         let weights = self.weights;
         let mut sum = 0;
-        let mut chars = text.chars().peekable();
-        while let Some(c) = chars.next() {
-            let (kind, single) = weights.kind(c);
-            let mut run = 1_u32;
-            let mut next = |kind: Kind| {
-                chars
-                    .next_if(|c| c.is_ascii() && ASCII[*c as usize] == kind)
-                    .is_some()
+        // Of the run of characters of one kind, words having two: the last, and how many there were, of a word since its last capital.
+        let (mut before, mut run) = (Kind::Single, 0_u32);
+        for c in text.chars() {
+            let (kind, single) = match ASCII.get(c as usize) {
+                Some(kind) => (*kind, 0),
+                None => weights.kind(c),
             };
-            sum += u64::from(single);
-            sum += u64::from(match kind {
-                Kind::Single => 0,
-                Kind::Letter | Kind::Capital => {
-                    let mut word = u32::from(weights.word);
-                    let mut was_small = kind == Kind::Letter;
-                    while let Some((kind, accent)) = chars
-                        .peek()
-                        .map(|c| weights.kind(*c))
-                        .filter(|(kind, _)| matches!(kind, Kind::Letter | Kind::Capital))
-                    {
-                        chars.next();
-                        run += 1;
-                        word += u32::from(accent);
-                        if kind == Kind::Capital && was_small {
-                            run = 1;
-                            word += u32::from(weights.camel);
-                        } else if run > 4 {
-                            word += u32::from(weights.long);
-                        }
-                        was_small = kind == Kind::Letter;
-                    }
-                    word
+            let goes_on = match kind {
+                Kind::Letter | Kind::Capital => matches!(before, Kind::Letter | Kind::Capital),
+                kind => kind == before,
+            };
+            run = if goes_on { run + 1 } else { 1 };
+            let comes_to = match kind {
+                Kind::Letter | Kind::Capital if run == 1 => weights.word,
+                Kind::Capital if before == Kind::Letter => {
+                    run = 1;
+                    weights.camel
                 }
-                Kind::Digit => {
-                    while next(kind) {
-                        run += 1;
-                    }
-                    u32::from(weights.digits) * run.div_ceil(3)
-                }
-                Kind::Sign => {
-                    while next(kind) {
-                        run += 1;
-                    }
-                    u32::from(weights.signs) + u32::from(weights.more_signs) * (run - 1)
-                }
-                Kind::Line => {
-                    while next(kind) {}
-                    u32::from(weights.line)
-                }
-                Kind::Blank => {
-                    while next(kind) {
-                        run += 1;
-                    }
-                    u32::from(if run > 1 { weights.blanks } else { 0 })
-                }
-            });
+                Kind::Letter | Kind::Capital if run > 4 => weights.long,
+                Kind::Digit if run % 3 == 1 => weights.digits,
+                Kind::Sign if run == 1 => weights.signs,
+                Kind::Sign => weights.more_signs,
+                Kind::Line if run == 1 => weights.line,
+                Kind::Blank if run == 2 => weights.blanks,
+                _ => 0,
+            };
+            sum += u64::from(comes_to) + u64::from(single);
+            before = kind;
         }
         self.hundredths += sum;
     }
 }
 
 impl Weights {
-    /// What it is, and what it comes to beside that.
+    /// What a character is that is not ASCII, and what it comes to beside that.
     fn kind(&self, c: char) -> (Kind, u16) {
         match c {
-            '\0'..='\u{7f}' => (ASCII[c as usize], 0),
-            '\u{80}'..='\u{bf}' | '\u{2000}'..='\u{206f}' => (Kind::Sign, 0),
+            '\0'..='\u{bf}' | '\u{2000}'..='\u{206f}' => (Kind::Sign, 0),
             // Latin with what stands on it.
             '\u{c0}'..='\u{24f}' | '\u{300}'..='\u{36f}' | '\u{1e00}'..='\u{1eff}' => {
                 (Kind::Letter, self.accent)

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{EXTRA_CONTENT, REASONING_CONTENT};
 use crate::body::written;
-use crate::call::{callable, input};
+use crate::call::{arguments, callable};
 use crate::ids::Ids;
 use crate::pairing::{Part, Reader, Spoken, Turn, turns};
 use crate::{Request, Thinking, ToolCall, ToolSpec};
@@ -249,7 +249,7 @@ fn call<'a>(call: &'a ToolCall, id: String, extra_content: Option<&'a Value>) ->
         r#type: "function",
         function: Function {
             name: callable(&call.name),
-            arguments: input(call).to_string(),
+            arguments: arguments(call),
         },
         extra_content,
     }

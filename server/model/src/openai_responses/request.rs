@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::body::written;
-use crate::call::{callable, input};
+use crate::call::{arguments, callable};
 use crate::ids::Ids;
 use crate::pairing::{Part, Reader, Spoken, Turn, turns};
 use crate::stable_hash::StableHash;
@@ -267,7 +267,7 @@ fn speak<'a>(one: Spoken<'a>, items: &mut Vec<Item<'a>>, ids: &mut Ids<'a>, with
             r#type: "function_call",
             call_id: ids.call(&call.id),
             name: callable(&call.name),
-            arguments: input(call).to_string(),
+            arguments: arguments(call),
         })),
         Spoken::Thought { content, .. } if content["type"] == "message" => {
             if let Some(Item::Assistant(said)) = items.last_mut() {
