@@ -124,3 +124,67 @@ fn dedented(code: &[&str]) -> String {
         .collect();
     lines.join("\n").trim_end().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Lines {
+        Lines(text.lines().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn words_are_names_and_where_they_stand() {
+        let found: Vec<_> = words("let größe: u64 = a_b + 12 * x1;").collect();
+        let expected = [
+            (0, "let"),
+            (4, "größe"),
+            (13, "u64"),
+            (19, "a_b"),
+            (30, "x1"),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_declaration_is_as_much_as_one_must_see_of_it() {
+        for (text, expected) in [
+            (
+                "    pub fn area(&self) -> u64 {\n        1\n    }\n",
+                "pub fn area(&self) -> u64 {",
+            ),
+            (
+                "def area(\n    side: int,\n) -> int:\n    return side\n",
+                "def area(\n    side: int,\n) -> int:",
+            ),
+            (
+                "const SIDE: u32 = 3;\nconst OTHER: u32 = 4;\n",
+                "const SIDE: u32 = 3;",
+            ),
+            // What has fields is shown with them.
+            (
+                "pub struct Square {\n    side: u64,\n}\n\nfn other() {}\n",
+                "pub struct Square {\n    side: u64,\n}",
+            ),
+            (
+                "  export interface Line {\n    name: string;\n  }\n  const x = 1;\n",
+                "export interface Line {\n  name: string;\n}",
+            ),
+            ("type Id = string;\nlet x = 1;\n", "type Id = string;"),
+            ("x = 1\ny = 2\n", "x = 1\ny = 2"),
+        ] {
+            assert_eq!(declaration(&lines(text), 0), expected, "{text}");
+        }
+        let long = format!("struct Long {{\n{}}}\n", "    x: u8,\n".repeat(100));
+        assert_eq!(declaration(&lines(&long), 0).lines().count(), MOST);
+    }
+
+    #[test]
+    fn a_type_by_its_members() {
+        let text = "class Account:\n    def __init__(self):\n        self.balance = 0\n\n    def deposit(self, amount):\n        pass\n";
+        let expected = "class Account:\n    def __init__(self):\n    def deposit(self, amount):";
+        assert_eq!(members(&lines(text), 0, &[1, 4]).as_deref(), Some(expected));
+        assert_eq!(members(&lines(text), 0, &[0]), None);
+        assert_eq!(members(&lines(text), 9, &[1]), None);
+    }
+}
