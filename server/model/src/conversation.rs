@@ -16,7 +16,8 @@ pub struct Request {
     /// The most tokens that the answer may have; the provider's own limit if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u32>,
-    /// How freely the model chooses its words, from 0; the provider's own way if unset. Many large models refuse to be told.
+    /// How freely the model chooses its words, from 0; the provider's own way if unset. Messages has no
+    /// such field any more, and is not told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
 }
