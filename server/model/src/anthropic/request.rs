@@ -29,7 +29,6 @@ pub(super) fn body(
         model,
         max_tokens,
         // A model that thinks takes none.
-        temperature: request.temperature.filter(|_| thinking.is_none()),
         stream: true,
         system: Piece::text(&request.system)
             .map(Piece::kept)

@@ -1,6 +1,9 @@
 use super::*;
 use crate::LocalServer;
 
+mod keys;
+mod servers;
+
 fn catalogue(config: &str, environment: &[(&'static str, &'static str)]) -> Catalogue {
     let user = toml::from_str(config).unwrap();
     let environment: BTreeMap<_, _> = environment.iter().copied().collect();
@@ -455,96 +458,6 @@ fn the_environment_lies_over_the_configured_address() {
 }
 
 #[test]
-fn a_key_comes_from_what_the_user_names_before_what_is_built_in() {
-    let set = |text: &str| Source::Set(Secret::new(text));
-    let command = || Source::Command(vec!["pass".into()]);
-    for (config, environment, name, wanted) in [
-        ("", vec![OPENAI], "openai", set("sk-openai")),
-        ("", vec![], "openai", Source::Missing),
-        (
-            "openai.api_key_command = ['pass']",
-            vec![OPENAI],
-            "openai",
-            command(),
-        ),
-        (
-            "openai = { api_key_command = ['pass'], api_key_env = 'MINE' }",
-            vec![("MINE", "m")],
-            "openai",
-            set("m"),
-        ),
-        (
-            "openai = { api_key_command = ['pass'], api_key_env = 'MINE' }",
-            vec![OPENAI],
-            "openai",
-            command(),
-        ),
-        (
-            "openai.headers.Api-Key = 'x'",
-            vec![],
-            "openai",
-            Source::Unneeded,
-        ),
-        ("", vec![], "ollama", Source::Unneeded),
-        ("x.base_url = 'http://x/v1'", vec![], "x", Source::Unneeded),
-    ] {
-        let catalogue = catalogue(config, &environment);
-        assert_eq!(
-            catalogue.entry(name).unwrap().key_source(&catalogue),
-            wanted,
-            "{config} {environment:?}"
-        );
-    }
-}
-
-/// A keyring that knows some providers, and is never to be asked.
-struct Kept(&'static [&'static str]);
-
-impl crate::Keyring for Kept {
-    fn has(&self, provider: &str) -> bool {
-        self.0.contains(&provider)
-    }
-
-    fn key(&self, provider: &str) -> Result<Secret, String> {
-        panic!("asked for the key of {provider}")
-    }
-}
-
-#[test]
-fn the_keyring_comes_last_and_is_not_asked_by_those_who_only_look() {
-    let config = "openai.api_key_command = ['pass']\nmine.base_url = 'http://h/v1'\nother.base_url = 'http://h/v1'";
-    let kept = Kept(&["anthropic", "openai", "openrouter", "mine", "google"]);
-    let catalogue = |environment| catalogue(config, environment);
-    let keyed = catalogue(&[ANTHROPIC]).with_keyring(Some(Arc::new(kept)));
-    for (provider, wanted) in [
-        ("anthropic", KeySource::Variable("ANTHROPIC_API_KEY".into())),
-        ("openai", KeySource::Command),
-        ("openrouter", KeySource::Keyring),
-        ("mine", KeySource::Keyring),
-        ("google", KeySource::Keyring),
-        ("other", KeySource::Unneeded),
-        ("mistral", KeySource::Missing),
-    ] {
-        assert_eq!(keyed.key_source(provider).unwrap(), wanted, "{provider}");
-    }
-    assert!(keyed.key_source("nobody").is_err());
-    keyed.provider_states();
-    assert!(keyed.resolve("openrouter/x").is_ok());
-    let models = keyed.models(&[]);
-    let router = |model: &&ModelInfo| model.id.starts_with("openrouter/");
-    assert!(models.iter().filter(router).all(|model| model.available));
-    let keyed = super::Catalogue::with_environment(BTreeMap::new(), |_| None);
-    let keyed = keyed.with_keyring(Some(Arc::new(Kept(&["deepseek"]))));
-    assert_eq!(keyed.default_model(), "deepseek/deepseek-v4-pro");
-}
-
-#[test]
-fn a_server_on_this_machine_needs_no_key() {
-    let catalogue = catalogue("", &[("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")]);
-    assert!(catalogue.resolve("openai/anything").is_ok());
-}
-
-#[test]
 fn the_list_says_why_a_model_cannot_be_asked() {
     let ollama = LocalServer {
         name: "Ollama",
@@ -600,62 +513,6 @@ fn the_list_says_why_a_model_cannot_be_asked() {
             ("ollama/mine", Some("does not have it")),
         ],
     );
-}
-
-#[test]
-fn of_servers_elsewhere_the_user_knows_what_they_have() {
-    let config = "ollama = { base_url = 'http://h:11434/v1', models.mine = {} }";
-    let catalogue = catalogue(config, &[]);
-    assert!(catalogue.model("ollama/mine").available);
-    let models = catalogue.models(&[]);
-    let why = |id: &str| {
-        let model = models.iter().find(|model| model.id == id);
-        model.unwrap().why.clone()
-    };
-    assert_eq!(why("ollama/mine"), None);
-    assert!(
-        why("ollama/gpt-oss")
-            .unwrap()
-            .ends_with("[providers.ollama.models]")
-    );
-}
-
-#[tokio::test]
-async fn servers_are_looked_for_where_the_configuration_says_that_they_are() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    tokio::spawn(async move {
-        use tokio::io::{AsyncReadExt, AsyncWriteExt};
-        while let Ok((mut socket, _)) = listener.accept().await {
-            let mut request = [0; 4096];
-            let read = socket.read(&mut request).await.unwrap();
-            assert!(request[..read].starts_with(b"GET /some/v1/models HTTP/1.1\r\n"));
-            let body = r#"{"data":[{"id":"org/m"}]}"#;
-            let answer = format!(
-                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
-                body.len()
-            );
-            socket.write_all(answer.as_bytes()).await.unwrap();
-        }
-    });
-    let config = format!(
-        "mine.base_url = 'http://u:secret@127.0.0.1:{port}/some/v1'\n\
-         keyed = {{ base_url = 'http://127.0.0.1:{port}/other/v1', api_key_env = 'OPENAI_API_KEY' }}\n\
-         ollama.base_url = 'http://h/v1'\nllamacpp.base_url = 'http://h/v1'"
-    );
-    let catalogue = catalogue(&config, &[OPENAI]);
-    let found = catalogue.local_servers().await;
-    assert_eq!(
-        found,
-        [LocalServer {
-            name: "a server",
-            provider: "mine".to_owned(),
-            base_url: format!("http://127.0.0.1:{port}/some/v1"),
-            models: vec!["org/m".to_owned()],
-        }]
-    );
-    let models = catalogue.models(&found);
-    assert!(models.iter().any(|model| model.id == "mine/org/m"));
 }
 
 #[test]
