@@ -1,15 +1,20 @@
 //! Small models: what they can't do is done for them. They write lines; the lines are put in their place, checked and
 //! taken back, and a run ends by itself.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tests::client::{Editor, Setup, Ways, over};
 use tests::fixtures::Project;
 use tests::model::{Asked, Reply, ScriptedModel};
+use tests::terminal;
 
 use crate::world;
 
 const SHAPE: &str = "pub struct Square {\n    side: u64,\n}\n\nimpl Square {\n    pub fn new(side: u64) -> Self {\n        Square { side }\n    }\n\n    pub fn area(&self) -> u64 {\n        self.side * self.side\n    }\n}\n";
 const LIB: &str = "mod shape;\n\npub use shape::Square;\n\n/// The area of a square, in words.\npub fn told(square: &Square) -> String {\n    let area: u32 = square.area();\n    format!(\"{area} in all\")\n}\n\npub fn none() -> u64 {\n    0\n}\n";
+/// A cold language server included.
+const LIMIT: Duration = Duration::from_secs(120);
 const WRONG: &str = "let area: u32 = square.area();";
 
 fn project() -> Project {
@@ -185,4 +190,35 @@ async fn what_is_asked_of_a_small_model_is_short_and_ends_when_it_goes_in_circle
     let whole = tools + asked[0].system().len();
     assert!(whole < 4_000, "{whole} bytes, {tools} of tools");
     assert_eq!(editor.shutdown().await, 0);
+}
+
+#[tokio::test]
+async fn who_may_only_look_is_answered_in_words() {
+    let project = project();
+    let model = ScriptedModel::answering(|_: &Asked| Reply::text("It is a u64.")).await;
+    let config = format!(
+        "[providers.scripted]\napi = \"openai-chat\"\nbase_url = \"{}\"\nmodels.one.compact = true\n",
+        model.base_url()
+    );
+    std::fs::write(project.beside("config").join("config.toml"), config).expect("written");
+    let command = terminal::copydesk(project.root(), &project.beside("config"));
+    let arguments = [
+        "fix",
+        "src/lib.rs:7",
+        "--read-only",
+        "--model",
+        "scripted/one",
+    ];
+    let run = terminal::run(command, arguments, LIMIT)
+        .await
+        .expect("it runs");
+    assert_eq!(
+        (run.message.as_str(), run.calls),
+        ("It is a u64.", 0),
+        "{run:?}"
+    );
+    let asked = model.requests(1).await;
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].tools(), ["grep", "lsp", "read"]);
+    assert_eq!(project.read("src/lib.rs"), LIB);
 }

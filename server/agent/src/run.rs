@@ -167,7 +167,7 @@ impl Run {
             tools: self.tools(),
             ..Request::default()
         };
-        let end = if is_compact && !problems.is_empty() {
+        let end = if is_compact && !problems.is_empty() && !self.request.read_only {
             self.fix_small(&problems, &mut request.messages, &cx).await
         } else {
             request.messages.push(Message::user(asked));

@@ -44,6 +44,7 @@ pub fn best<'a>(actions: &'a [Listed], message: &str) -> Option<&'a Listed> {
             action.fix && !silences(&action.title) && !discards(&action.title, message)
         })
         .collect();
+    let fixes = without_longer_ways(fixes);
     let preferred: Vec<&&Listed> = fixes.iter().filter(|action| action.preferred).collect();
     if let [one] = preferred.as_slice() {
         return Some(one);
@@ -70,6 +71,22 @@ pub fn best<'a>(actions: &'a [Listed], message: &str) -> Option<&'a Listed> {
         [one] => Some(one),
         _ => None,
     }
+}
+
+/// Less those that write out at one place what another fix imports.
+fn without_longer_ways(mut fixes: Vec<&Listed>) -> Vec<&Listed> {
+    let imported: Vec<String> = fixes
+        .iter()
+        .filter(|fix| fix.title.starts_with("Import "))
+        .flat_map(|fix| quoted(&fix.title))
+        .collect();
+    fixes.retain(|fix| {
+        let path = quoted(&fix.title);
+        let is_longer =
+            fix.title.starts_with("Qualify ") && path.iter().any(|path| imported.contains(path));
+        !is_longer
+    });
+    fixes
 }
 
 /// Whether a fix only keeps a problem from being shown.
@@ -159,6 +176,25 @@ mod tests {
             Some("Use `b`"),
         );
         check(&of("- Extract [refactor.extract]\n- Plain\n"), "m", None);
+        let import = "- Import `std::collections::HashSet` [quickfix]\n";
+        let qualify = "- Qualify `std::collections::HashSet` [quickfix]\n";
+        check(
+            &of(&format!("{import}{qualify}")),
+            "use of undeclared type `HashSet`",
+            Some("Import `std::collections::HashSet`"),
+        );
+        // Which of two is meant nobody knows.
+        let other = "- Import `hash::HashSet` [quickfix]\n";
+        check(
+            &of(&format!("{import}{qualify}{other}")),
+            "use of undeclared type `HashSet`",
+            None,
+        );
+        check(
+            &of(qualify),
+            "m",
+            Some("Qualify `std::collections::HashSet`"),
+        );
         for (lines, message, expected) in [
             (
                 "- ty: ignore[unresolved-reference] [quickfix, preferred]\n",

@@ -69,7 +69,8 @@ impl Run {
             },
             failures => failures.join("\n"),
         };
-        match failures.len() == 1 && problems.len() == 1 {
+        // What was denied is told as such.
+        match failures.len() == 1 && problems.len() == 1 && !self.denied.any {
             true => Err(End::Failed(self.last_text.clone())),
             false => Ok(()),
         }
