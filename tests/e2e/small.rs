@@ -82,7 +82,7 @@ async fn a_small_model_is_told_what_it_must_know_and_writes_lines() {
     let told = asked[0].prompt();
     for part in [
         "Problem in line 7: [E0308] ",
-        "The line is: `let area: u32 = square.area();`",
+        "Line 7 is:\n```rust\n    let area: u32 = square.area();\n```\n",
         // What the line names, in another file.
         "src/shape.rs line 10:\n```\npub fn area(&self) -> u64 {\n```\n",
         // What was typed and never saved.

@@ -132,11 +132,9 @@ impl Run {
                     return Ok(Err(why));
                 }
                 Tried::Wrong(why) => {
-                    let again =
-                        "Try another way: answer with the lines, complete, in one code block.";
                     request
                         .messages
-                        .push(Message::user(format!("{why}\n{again}")));
+                        .push(Message::user(format!("{why}\n{}", brief.again)));
                     reason = why;
                 }
             }

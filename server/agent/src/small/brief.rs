@@ -24,6 +24,8 @@ const MOMENT: Duration = Duration::from_secs(4);
 pub(crate) struct Brief {
     /// For the model.
     pub text: String,
+    /// What it is asked for when that was wrong.
+    pub again: String,
     /// The whole text that it is about, its lines ended by `\n` alone.
     pub whole: String,
     /// The lines that are to be written anew, from 0.
@@ -54,42 +56,50 @@ impl Brief {
         let about: Vec<Diagnostic> = problems.iter().filter(is_here).cloned().collect();
         let known = known(text, shown, &about, cx).await;
         let imports = imports(&all, &lines);
-        let mut told = format!("File: {}\n\n", cx.shown(&text.uri));
-        for problem in &about {
-            let line = line_of(problem.range.start);
-            let _ = writeln!(told, "Problem in line {}: {}", line + 1, message(problem));
-            let content = all.get(line).unwrap_or_default().trim();
-            let _ = writeln!(told, "The line is: `{content}`");
-        }
-        if !known.is_empty() {
-            let _ = write!(told, "\nWhat is known:\n{known}");
-        }
+        let mut told = format!("File: {}\n", cx.shown(&text.uri));
+        let language = text.language.as_deref().unwrap_or_default();
         if !imports.is_empty() {
             let _ = write!(told, "\nThe file imports:\n```\n{imports}```\n");
         }
-        let _ = writeln!(
+        let code = |lines: Range<usize>| {
+            let mut code = format!("```{language}\n");
+            for line in lines {
+                let _ = writeln!(code, "{}", all.get(line).unwrap_or_default());
+            }
+            code + "```\n"
+        };
+        let (first_line, last_line) = (lines.start + 1, lines.end);
+        let _ = write!(
             told,
-            "\nLines {} to {} of the file:",
-            lines.start + 1,
-            lines.end
+            "\nLines {first_line} to {last_line} are:\n{}",
+            code(lines.clone())
         );
-        let _ = writeln!(told, "```{}", text.language.as_deref().unwrap_or_default());
-        for line in lines.clone() {
-            let _ = writeln!(told, "{}", all.get(line).unwrap_or_default());
+        if !known.is_empty() {
+            let _ = write!(told, "\nWhat is known:\n{known}");
         }
-        told.push_str("```\n");
-        told.push_str(match about.len() {
-            1 => "Solve the problem. ",
-            _ => "Solve the problems. ",
-        });
-        told.push_str(
-            "Answer with these lines, complete, in one code block. Change as little as you can.",
+        told.push('\n');
+        for problem in &about {
+            let line = line_of(problem.range.start);
+            let _ = writeln!(told, "Problem in line {}: {}", line + 1, message(problem));
+        }
+        let at = wrong.start;
+        let _ = write!(
+            told,
+            "\nLine {} is:\n{}Write this line again, corrected, in one code block. It may become several lines.",
+            at + 1,
+            code(at..at + 1)
         );
         if lines.start > 0 {
             told.push_str(" If an import is missing, put it first in the block.");
         }
+        let head = all.get(lines.start).unwrap_or_default().trim();
+        let again = format!(
+            "Try another way: answer with lines {first_line} to {last_line}, corrected and complete, in one code block. \
+             They begin with `{head}`."
+        );
         Some(Brief {
             text: told,
+            again,
             whole: all.joined(),
             lines,
             wrong,
